@@ -1,0 +1,570 @@
+"""The frozen data that passes through the stages.
+
+Records know nothing of LangGraph, files or clocks. `graph/` and `runner` build them from
+messages, the stages read them, and what has to outlive a step becomes a plain-JSON event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from sentry_langgraph.taxonomy import (
+    Label,
+    Origin,
+    Severity,
+    Strategy,
+    Verdict,
+    is_hard,
+    type_of,
+)
+
+Event: TypeAlias = dict[str, Any]
+"""One entry of the ledger: plain JSON, at most a few kilobytes, no argument values."""
+
+Status: TypeAlias = Literal["success", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call as the agent wrote it.
+
+    Attributes:
+        id: The call id; may be empty, and may repeat in a broken message.
+        name: The tool's name as written.
+        args: The arguments, or None where they are not one JSON object.
+        index: Position in the message, from 0, over valid and unparsable calls together.
+        raw: The unparsable arguments as text; empty where `args` is set.
+    """
+
+    id: str
+    name: str
+    args: Mapping[str, Any] | None
+    index: int = 0
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What came back for one call.
+
+    Attributes:
+        call_id: The id of the call it answers.
+        name: The tool's name.
+        text: The result's text; images and other blocks stand as a digest.
+        status: Whether the environment said that the call worked.
+        digest: A digest of the complete result: equal digests mean equal results.
+        own: Whether Sentry wrote it, so that the tool never ran.
+    """
+
+    call_id: str
+    name: str
+    text: str
+    status: Status
+    digest: str
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One turn of the agent that has run: what it said, called and saw."""
+
+    id: str
+    text: str
+    calls: tuple[ToolCall, ...]
+    observations: tuple[Observation, ...]
+
+    def observation_of(self, call: ToolCall) -> Observation | None:
+        """The result of `call`, or None where none came back."""
+        return next((o for o in self.observations if o.call_id == call.id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The newest message of the agent, not yet executed.
+
+    Attributes:
+        id: The message's id.
+        text: What it says, without reasoning blocks.
+        calls: The calls that still have no result, unparsable ones included.
+        finish: Whether the run is about to end with this message.
+        stop_reason: What the provider says about why it stopped, lower case, or empty.
+        answered: Results that the framework gave in the same step, such as the refusal of a
+            structured answer.
+        structured: Whether a structured answer has been accepted.
+        wants_structured: Whether the agent owes a structured answer at the end.
+    """
+
+    id: str
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    finish: bool = False
+    stop_reason: str = ""
+    answered: tuple[Observation, ...] = ()
+    structured: bool = False
+    wants_structured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One way in which arguments break a schema.
+
+    Attributes:
+        path: The field, such as `root.kids[0].v`; empty for the object itself.
+        problem: `missing`, `unexpected`, `type` or `value`.
+        expected: What the schema wants, in words.
+        found: The kind of what was found, such as `string` or `null`.
+    """
+
+    path: str
+    problem: Literal["missing", "unexpected", "type", "value"]
+    expected: str = ""
+    found: str = ""
+
+
+ArgumentCheck: TypeAlias = Callable[[Mapping[str, Any]], tuple[Violation, ...]]
+
+
+def accept_any(_: Mapping[str, Any]) -> tuple[Violation, ...]:
+    """The check of a tool that has no schema."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """What is known of one tool.
+
+    Attributes:
+        name: The name the model calls.
+        description: What the model was shown.
+        parameters: JSON Schema of the arguments that the model was shown.
+        check: Says how arguments break the tool's own schema.
+        read_only: True for a look-up, False for a change, None where nothing says so.
+        polling: Whether asking again is its purpose; it is never a loop.
+        exempt: Labels that never apply to it.
+        ignore_args: Arguments that don't count when calls are compared.
+    """
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    check: ArgumentCheck = accept_any
+    read_only: bool | None = None
+    polling: bool = False
+    exempt: frozenset[Label] = frozenset()
+    ignore_args: frozenset[str] = frozenset()
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The names of the arguments that the schema demands."""
+        return tuple(self.parameters.get("required", ()))
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """The schema of each argument, by name."""
+        properties = self.parameters.get("properties")
+        return properties if isinstance(properties, Mapping) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The tools an agent has.
+
+    Attributes:
+        tools: By name.
+        declared: Names that exist outside the tool node (structured output, provider tools,
+            tools that a middleware serves): never unknown, and not checked.
+        complete: Whether these are all; where False, no name is unknown.
+    """
+
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    declared: frozenset[str] = frozenset()
+    complete: bool = True
+
+    def knows(self, name: str) -> bool:
+        """Whether a call to `name` can be served."""
+        return name in self.tools or name in self.declared or not self.complete
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The stretch from one user message to the next.
+
+    Attributes:
+        id: The id of the user message that opened it.
+        objective: The text of that message.
+    """
+
+    id: str = ""
+    objective: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One failure that a detector sees.
+
+    Attributes:
+        label: What it is.
+        step: The id of the message that shows it.
+        key: Names this failure within the task, so that its return is recognised. Holds
+            names and digests, never values.
+        confidence: From 0 to 1.
+        severity: How far a repair may go.
+        detail: One line for the model: what was wrong, field and value. Not stored.
+        evidence: Short facts for people and the ledger: names, counts, step ids.
+        calls: Positions of the calls concerned, in the message.
+        tool: The tool concerned.
+        argument: The argument concerned.
+        pattern: A finer name within the label.
+        suggestion: The tool to call instead, where one is known.
+        origin: Who caused it.
+        intention: Whether the held action stays owed until it is done or given up.
+        related: Keys of the calls that make up the failure, for verification.
+    """
+
+    label: Label
+    step: str
+    key: str
+    confidence: float = 1.0
+    severity: Severity = Severity.HOLD
+    detail: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    calls: tuple[int, ...] = ()
+    tool: str | None = None
+    argument: str | None = None
+    pattern: str | None = None
+    suggestion: str | None = None
+    origin: Origin = Origin.MODEL
+    intention: bool = False
+    related: tuple[str, ...] = ()
+
+    @property
+    def hard(self) -> bool:
+        """Whether the invalid action has to be redone."""
+        return is_hard(self.label)
+
+
+@dataclass(frozen=True, slots=True)
+class Intention:
+    """An action that was held and is still owed.
+
+    Attributes:
+        id: The id of the repair that held it.
+        tool: The tool that has to run with success.
+        label: Why it was held.
+    """
+
+    id: str
+    tool: str
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveRepair:
+    """A repair whose verdict is open.
+
+    Attributes:
+        id: The repair event's id.
+        label: The failure it answers.
+        key: The failure's key.
+        step: The id of the message it answered.
+        strategy: What was done.
+        tool: The tool concerned, or the one suggested.
+        argument: The argument concerned.
+        pattern: The finer name.
+        related: Keys of the calls that made up the failure.
+        lessons: Ids of the lessons that were shown.
+        messages: Ids of the guidance messages in the context.
+    """
+
+    id: str
+    label: Label
+    key: str
+    step: str
+    strategy: Strategy
+    tool: str | None = None
+    argument: str | None = None
+    pattern: str | None = None
+    related: tuple[str, ...] = ()
+    lessons: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
+
+    @property
+    def hard(self) -> bool:
+        """Whether it asked for an invalid action to be redone."""
+        return self.strategy is Strategy.HARD
+
+
+@dataclass(frozen=True, slots=True)
+class TaskState:
+    """What the ledger says about the current task: the fold of its events.
+
+    Attributes:
+        active: Repairs whose verdict is open, oldest first.
+        intentions: Held actions that are still owed.
+        soft_repairs: How many soft repairs the task has had.
+        failed: How often a repair failed, by failure key.
+        hard_streak: Hard repairs in a row without a recovery, by tool.
+        last_soft_step: The message id the last soft repair answered.
+        suppressed: Ids of suppressed findings that are already recorded.
+        tokens: Approximate tokens of guidance so far.
+        seconds: Time spent in repairs so far.
+        guidance: Ids of our messages that are still in the context.
+        stopped: Whether Sentry ended the task.
+    """
+
+    active: tuple[ActiveRepair, ...] = ()
+    intentions: tuple[Intention, ...] = ()
+    soft_repairs: int = 0
+    failed: Mapping[str, int] = field(default_factory=dict)
+    hard_streak: Mapping[str, int] = field(default_factory=dict)
+    last_soft_step: str | None = None
+    suppressed: frozenset[str] = frozenset()
+    tokens: int = 0
+    seconds: float = 0.0
+    guidance: tuple[str, ...] = ()
+    stopped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """What the gate sees: the current task up to the newest message.
+
+    Attributes:
+        task: The task.
+        steps: The steps that have run, oldest first, at most the window.
+        proposal: The newest message.
+        catalog: The tools.
+        state: The fold of the ledger.
+    """
+
+    task: Task
+    steps: tuple[Step, ...]
+    proposal: Proposal
+    catalog: Catalog = field(default_factory=Catalog)
+    state: TaskState = field(default_factory=TaskState)
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """One call of a remembered path: names only, never values.
+
+    Attributes:
+        tool: The tool.
+        arguments: The names of the arguments it was given.
+    """
+
+    tool: str
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict on one repair, and why.
+
+    Attributes:
+        repair: The repair.
+        verdict: What the steps say.
+        why: One clause for people.
+        path: The calls that led to the recovery: what a lesson is made of.
+    """
+
+    repair: ActiveRepair
+    verdict: Verdict
+    why: str
+    path: tuple[PathStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """Conditional knowledge: what helped after this failure.
+
+    Attributes:
+        id: Derived from trigger and path, so that the same lesson is one record.
+        label: The failure that makes it worth showing.
+        text: The sentence shown, rendered from the path by rule.
+        tool: The tool concerned.
+        argument: The argument concerned.
+        pattern: The finer name of the failure.
+        agent: The agent node that learned it.
+        path: What the agent did to recover.
+        uses: How often it was shown.
+        recoveries: How often a repair that showed it recovered; the first one counts.
+        relapses: How often it did not.
+        status: `active`, or `quarantined` when it keeps failing.
+        created: ISO 8601, UTC.
+        last_used: ISO 8601, UTC.
+        thread_id: The thread it was learned in.
+        checkpoint_id: The checkpoint before the failure.
+        checkpoint_ns: The namespace of that checkpoint.
+        model: The chat model that recovered.
+        tool_fingerprint: Digest of the schemas of the tools on the path.
+        owner: Whose lesson it is, for shared playbooks.
+        extra: Further fields of the user's own, plain JSON.
+    """
+
+    id: str
+    label: Label
+    text: str
+    tool: str | None = None
+    argument: str | None = None
+    pattern: str | None = None
+    agent: str | None = None
+    path: tuple[PathStep, ...] = ()
+    uses: int = 0
+    recoveries: int = 0
+    relapses: int = 0
+    status: Literal["active", "quarantined"] = "active"
+    created: str = ""
+    last_used: str = ""
+    thread_id: str | None = None
+    checkpoint_id: str | None = None
+    checkpoint_ns: str | None = None
+    model: str | None = None
+    tool_fingerprint: str | None = None
+    owner: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def type(self) -> str:
+        """The coarse kind of the failure."""
+        return type_of(self.label).value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON, the inverse of `from_dict`."""
+        data = asdict(self)
+        data["label"] = self.label.value
+        data["path"] = [
+            {"tool": step.tool, "arguments": list(step.arguments)} for step in self.path
+        ]
+        data["extra"] = dict(self.extra)
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Lesson:
+        """Rebuild a lesson from `to_dict`.
+
+        Raises:
+            KeyError: A required field is missing.
+            ValueError: The label is not one of the taxonomy.
+            TypeError: A field is unknown.
+        """
+        fields = dict(data)
+        fields["label"] = Label(fields["label"])
+        fields["path"] = tuple(
+            PathStep(step["tool"], tuple(step["arguments"])) for step in fields.get("path", ())
+        )
+        return cls(**fields)
+
+    def counted(self, *, uses: int = 0, recoveries: int = 0, relapses: int = 0) -> Lesson:
+        """The lesson with its counts raised."""
+        return replace(
+            self,
+            uses=self.uses + uses,
+            recoveries=self.recoveries + recoveries,
+            relapses=self.relapses + relapses,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LessonQuery:
+    """What a repair asks the playbook.
+
+    Attributes:
+        label: The failure; only its lessons are considered.
+        text: What happened, in words, for the ranking by similarity.
+        tool: The tool concerned.
+        agent: The agent node.
+        tools: Names of the tools the agent has; a path through others is of no use.
+        model: The chat model in use.
+    """
+
+    label: Label
+    text: str = ""
+    tool: str | None = None
+    agent: str | None = None
+    tools: frozenset[str] = frozenset()
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredLesson:
+    """A lesson and how well it fits, from 0 to 1."""
+
+    lesson: Lesson
+    score: float
+
+
+# Decisions: what the gate wants done, consumed by `match`.
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """Go on as if Sentry weren't there."""
+
+
+@dataclass(frozen=True, slots=True)
+class HardRepair:
+    """Redo the invalid calls; the valid ones still run.
+
+    Attributes:
+        findings: At least one for every bad call.
+        bad: Positions of the calls that don't run.
+        good: Positions of the calls that do.
+    """
+
+    findings: tuple[Finding, ...]
+    bad: tuple[int, ...]
+    good: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SoftRepair:
+    """Give guidance, beside the action or instead of it.
+
+    Attributes:
+        finding: The failure.
+        hold: Whether the calls (or the wish to finish) don't go through.
+    """
+
+    finding: Finding
+    hold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Remind:
+    """Put the rest of the plan beside the tool results: held actions are still owed."""
+
+    intentions: tuple[Intention, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """Record verdicts, and learn from recoveries."""
+
+    judgements: tuple[Judgement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suppress:
+    """Record a finding that a budget, a cooldown or shadow mode keeps from acting."""
+
+    finding: Finding
+    reason: Literal["cooldown", "budget", "confidence", "shadow", "once"]
+
+
+@dataclass(frozen=True, slots=True)
+class Escalate:
+    """Ask a human, or end the run with an honest partial answer.
+
+    Attributes:
+        finding: What could not be repaired.
+        human: Whether a human is asked first.
+    """
+
+    finding: Finding
+    human: bool
+
+
+Decision: TypeAlias = Execute | HardRepair | SoftRepair | Remind | Verify | Suppress | Escalate
