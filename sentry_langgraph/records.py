@@ -244,20 +244,28 @@ class Finding:
         """Whether the invalid action has to be redone."""
         return is_hard(self.label)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON, the inverse of `from_dict`."""
+        data = asdict(self)
+        for name in ("label", "severity", "origin"):
+            data[name] = str(data[name])
+        for name in ("calls", "related"):
+            data[name] = list(data[name])
+        return data
 
-@dataclass(frozen=True, slots=True)
-class Intention:
-    """An action that was held and is still owed.
-
-    Attributes:
-        id: The id of the repair that held it.
-        tool: The tool that has to run with success.
-        label: Why it was held.
-    """
-
-    id: str
-    tool: str
-    label: Label
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Finding:
+        """Rebuild a finding from `to_dict`."""
+        return cls(
+            **{
+                **data,
+                "label": Label(data["label"]),
+                "severity": Severity(data["severity"]),
+                "origin": Origin(data["origin"]),
+                "calls": tuple(data["calls"]),
+                "related": tuple(data["related"]),
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +283,7 @@ class ActiveRepair:
         pattern: The finer name.
         related: Keys of the calls that made up the failure.
         lessons: Ids of the lessons that were shown.
-        messages: Ids of the guidance messages in the context.
+        owes: The tool that still has to run with success: the intention of the held call.
     """
 
     id: str
@@ -288,7 +296,7 @@ class ActiveRepair:
     pattern: str | None = None
     related: tuple[str, ...] = ()
     lessons: tuple[str, ...] = ()
-    messages: tuple[str, ...] = ()
+    owes: str | None = None
 
     @property
     def hard(self) -> bool:
@@ -302,29 +310,30 @@ class TaskState:
 
     Attributes:
         active: Repairs whose verdict is open, oldest first.
-        intentions: Held actions that are still owed.
         soft_repairs: How many soft repairs the task has had.
         failed: How often a repair failed, by failure key.
-        hard_streak: Hard repairs in a row without a recovery, by tool.
-        last_soft_step: The message id the last soft repair answered.
-        suppressed: Ids of suppressed findings that are already recorded.
+        hard_streak: Hard repairs since the last one that recovered.
+        last_soft_step: The message id that the last soft repair answered.
+        suppressed: Keys and reasons of what is already recorded and need not be again.
         tokens: Approximate tokens of guidance so far.
         seconds: Time spent in repairs so far.
-        guidance: Ids of our messages that are still in the context.
-        stopped: Whether Sentry ended the task.
+        guidance: Ids of our messages that are still in the context, by failure key.
     """
 
     active: tuple[ActiveRepair, ...] = ()
-    intentions: tuple[Intention, ...] = ()
     soft_repairs: int = 0
     failed: Mapping[str, int] = field(default_factory=dict)
-    hard_streak: Mapping[str, int] = field(default_factory=dict)
+    hard_streak: int = 0
     last_soft_step: str | None = None
-    suppressed: frozenset[str] = frozenset()
+    suppressed: frozenset[tuple[str, str]] = frozenset()
     tokens: int = 0
     seconds: float = 0.0
-    guidance: tuple[str, ...] = ()
-    stopped: bool = False
+    guidance: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def owed(self) -> tuple[ActiveRepair, ...]:
+        """Repairs whose held action is still owed."""
+        return tuple(repair for repair in self.active if repair.owes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -536,7 +545,7 @@ class SoftRepair:
 class Remind:
     """Put the rest of the plan beside the tool results: held actions are still owed."""
 
-    intentions: tuple[Intention, ...]
+    owed: tuple[ActiveRepair, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,9 +218,7 @@ DEFINITIONS: dict[Label, Definition] = {
         "the tool ran with success",
         False,
     ),
-    Label.TOOL_ERROR: Definition(
-        _ENVIRONMENT, "a tool failed", "the tool ran with success", True
-    ),
+    Label.TOOL_ERROR: Definition(_ENVIRONMENT, "a tool failed", "the tool ran with success", True),
     Label.IRREVERSIBLE_ACTION: Definition(
         FailureType.SAFETY_STOP,
         "the action can't be undone and was not approved",

@@ -36,7 +36,9 @@ class Playbook(Protocol):
         """The lessons with these ids, in that order; unknown ids are passed over."""
         ...
 
-    def find(self, where: Mapping[str, Any] | None = None, limit: int | None = None) -> list[Lesson]:
+    def find(
+        self, where: Mapping[str, Any] | None = None, limit: int | None = None
+    ) -> list[Lesson]:
         """Lessons whose fields equal those in `where`, sorted by id.
 
         A value may be a mapping of bounds, `{"gte": 0.2, "lte": 0.8}`.

@@ -1,0 +1,257 @@
+"""Calls that can't run: every label of `action_validity_failure`.
+
+Looks at the proposal, and at the last step only where the environment has already answered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import ClassVar
+
+from sentry_langgraph.detect.base import DetectorOptions
+from sentry_langgraph.detect.malformed import explain
+from sentry_langgraph.detect.names import nearest
+from sentry_langgraph.detect.signature import call_key
+from sentry_langgraph.detect.written_call import written_call
+from sentry_langgraph.options import Switch
+from sentry_langgraph.records import (
+    Finding,
+    Step,
+    ToolCall,
+    ToolSpec,
+    Trajectory,
+    Violation,
+)
+from sentry_langgraph.taxonomy import Label, Severity
+
+_MAX_VIOLATIONS = 4
+_RAW_SHOWN = 200
+_VALUE_SHOWN = 60
+
+_NOT_THERE = re.compile(
+    r"\b(?:not found|no such|does(?:n't| not) exist|not available|unavailable|"
+    r"unknown (?:id|key|name)|no longer exists?)\b",
+    re.IGNORECASE,
+)
+
+
+class ActionValidityOptions(DetectorOptions):
+    """Options of `action_validity`.
+
+    Attributes:
+        unknown_tool: Refuse calls to tools that the agent does not have.
+        arguments: Check arguments against the schema of the tool.
+        unavailable_target: Refuse a call that the environment has just refused because its
+            target is not there.
+    """
+
+    unknown_tool: Switch = True
+    arguments: Switch = True
+    unavailable_target: Switch = True
+
+
+class ActionValidity:
+    """Every check that decides whether a proposed call can run at all."""
+
+    Options: ClassVar[type[DetectorOptions]] = ActionValidityOptions
+
+    def __init__(self, options: ActionValidityOptions) -> None:
+        self._options = options
+
+    def detect(self, trajectory: Trajectory) -> Iterable[Finding]:
+        """One finding for each bad call, or for the message where it has none."""
+        proposal = trajectory.proposal
+        if duplicates := _duplicate_ids(proposal.calls):
+            yield _duplicate_finding(proposal.id, proposal.calls, duplicates)
+        for call in proposal.calls:
+            finding = self._check(call, trajectory)
+            if finding is not None:
+                yield finding
+        if proposal.finish and not proposal.calls:
+            yield from _message(trajectory)
+        yield from _lost_results(trajectory)
+
+    def _check(self, call: ToolCall, trajectory: Trajectory) -> Finding | None:
+        catalog, step = trajectory.catalog, trajectory.proposal.id
+        if not catalog.knows(call.name):
+            return _unknown(call, trajectory) if self._options.unknown_tool else None
+        if call.args is None:
+            return _malformed(call, step)
+        spec = catalog.tools.get(call.name)
+        if spec is None:
+            return None
+        if self._options.arguments and Label.INVALID_ARGUMENTS not in spec.exempt:
+            violations = spec.check(call.args)
+            if violations:
+                return _invalid(call, spec, violations, step)
+        if self._options.unavailable_target and Label.UNAVAILABLE_TARGET not in spec.exempt:
+            return _unavailable(call, spec, trajectory)
+        return None
+
+
+def _duplicate_ids(calls: tuple[ToolCall, ...]) -> frozenset[str]:
+    counts = Counter(call.id for call in calls)
+    return frozenset(id_ for id_, count in counts.items() if count > 1 or not id_)
+
+
+def _duplicate_finding(
+    step: str, calls: tuple[ToolCall, ...], duplicates: frozenset[str]
+) -> Finding:
+    named = sorted({call.name for call in calls if call.id in duplicates})
+    return Finding(
+        Label.DUPLICATE_CALL_ID,
+        step,
+        key=Label.DUPLICATE_CALL_ID.value,
+        detail="calls of one message need an id each, and these share one or have none",
+        evidence={"tools": named, "calls": len(calls)},
+        calls=tuple(call.index for call in calls),
+        tool=named[0] if len(named) == 1 else None,
+    )
+
+
+def _unknown(call: ToolCall, trajectory: Trajectory) -> Finding:
+    catalog = trajectory.catalog
+    suggestion = nearest(call.name, catalog.tools)
+    return Finding(
+        Label.UNKNOWN_TOOL,
+        trajectory.proposal.id,
+        key=f"{Label.UNKNOWN_TOOL}:{call.name[:80]}",
+        detail=f"there is no tool named `{call.name[:80]}`",
+        evidence={"name": call.name[:80], "suggestion": suggestion},
+        calls=(call.index,),
+        tool=call.name[:80],
+        suggestion=suggestion,
+        intention=suggestion is not None,
+    )
+
+
+def _malformed(call: ToolCall, step: str) -> Finding:
+    reason = explain(call.raw)
+    shown = call.raw if len(call.raw) <= _RAW_SHOWN else call.raw[:_RAW_SHOWN] + "…"
+    return Finding(
+        Label.MALFORMED_ARGUMENTS,
+        step,
+        key=f"{Label.MALFORMED_ARGUMENTS}:{call.name}",
+        detail=f"{reason}. You wrote: {shown}" if shown else reason,
+        evidence={"reason": reason, "characters": len(call.raw)},
+        calls=(call.index,),
+        tool=call.name,
+        intention=True,
+    )
+
+
+def _invalid(
+    call: ToolCall, spec: ToolSpec, violations: tuple[Violation, ...], step: str
+) -> Finding:
+    shown = violations[:_MAX_VIOLATIONS]
+    detail = "; ".join(_sentence(violation, call) for violation in shown)
+    if len(violations) > len(shown):
+        detail += f"; and {len(violations) - len(shown)} more"
+    return Finding(
+        Label.INVALID_ARGUMENTS,
+        step,
+        key=f"{Label.INVALID_ARGUMENTS}:{call.name}",
+        detail=detail,
+        evidence={
+            "violations": [
+                {
+                    "argument": violation.path[:120],
+                    "problem": violation.problem,
+                    "expected": violation.expected[:120],
+                    "found": violation.found[:40],
+                }
+                for violation in shown
+            ]
+        },
+        calls=(call.index,),
+        tool=call.name,
+        argument=shown[0].path[:120] or None,
+        pattern=shown[0].problem,
+        intention=True,
+    )
+
+
+def _sentence(violation: Violation, call: ToolCall) -> str:
+    field = f"`{violation.path}`" if violation.path else "the arguments"
+    if violation.problem == "missing":
+        return f"{field} is missing"
+    if violation.problem == "unexpected":
+        return f"{field} is not an argument of this tool"
+    value = _value_at(violation.path, call)
+    got = f"got {value} ({violation.found})" if value else f"got {violation.found}"
+    return f"{field} must be {violation.expected or 'of another form'}, {got}"
+
+
+def _value_at(path: str, call: ToolCall) -> str:
+    if not path or "." in path or "[" in path or call.args is None or path not in call.args:
+        return ""
+    text = repr(call.args[path])
+    return text if len(text) <= _VALUE_SHOWN else text[:_VALUE_SHOWN] + "…"
+
+
+def _unavailable(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Finding | None:
+    if spec.polling or not trajectory.steps:
+        return None
+    key = call_key(call, spec.ignore_args)
+    last = trajectory.steps[-1]
+    for earlier in last.calls:
+        seen = last.observation_of(earlier)
+        if seen is None or seen.own or seen.status != "error":
+            continue
+        if call_key(earlier, spec.ignore_args) == key and _NOT_THERE.search(seen.text[:2000]):
+            return Finding(
+                Label.UNAVAILABLE_TARGET,
+                trajectory.proposal.id,
+                key=f"{Label.UNAVAILABLE_TARGET}:{key}",
+                detail="the tool has just answered that what it was asked for is not there",
+                evidence={"step": last.id, "tool": call.name},
+                calls=(call.index,),
+                tool=call.name,
+                related=(key,),
+            )
+    return None
+
+
+def _message(trajectory: Trajectory) -> Iterator[Finding]:
+    proposal = trajectory.proposal
+    if name := written_call(proposal.text, trajectory.catalog):
+        yield Finding(
+            Label.MALFORMED_MODEL_OUTPUT,
+            proposal.id,
+            key=f"{Label.MALFORMED_MODEL_OUTPUT}:{name}",
+            detail=f"the call to `{name}` was written as text, so nothing ran",
+            evidence={"tool": name},
+            tool=name,
+            pattern="call_written_as_text",
+            intention=True,
+        )
+    refused = next((seen for seen in proposal.answered if seen.status == "error"), None)
+    if proposal.wants_structured and not proposal.structured and refused is not None:
+        yield Finding(
+            Label.STRUCTURED_OUTPUT_INVALID,
+            proposal.id,
+            key=f"{Label.STRUCTURED_OUTPUT_INVALID}:{refused.name}",
+            detail=f"the answer given through `{refused.name}` was refused",
+            evidence={"tool": refused.name},
+            tool=refused.name,
+        )
+
+
+def _lost_results(trajectory: Trajectory) -> Iterator[Finding]:
+    if not trajectory.steps:
+        return
+    last: Step = trajectory.steps[-1]
+    lost = [call for call in last.calls if last.observation_of(call) is None]
+    if lost and last.observations:
+        names = sorted({call.name for call in lost})
+        yield Finding(
+            Label.NO_OBSERVABLE_OUTPUT,
+            trajectory.proposal.id,
+            key=f"{Label.NO_OBSERVABLE_OUTPUT}:{last.id}",
+            severity=Severity.ADVISE,
+            detail=f"no result of {', '.join(f'`{name}`' for name in names)} came back",
+            evidence={"step": last.id, "tools": names},
+            tool=names[0],
+        )

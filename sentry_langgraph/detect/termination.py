@@ -1,0 +1,90 @@
+"""Runs that end on nothing: an empty, refused or cut-off final message, or an open action."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from sentry_langgraph.detect.base import DetectorOptions
+from sentry_langgraph.options import Switch
+from sentry_langgraph.records import Finding, Proposal, Trajectory
+from sentry_langgraph.taxonomy import Label
+
+_REFUSED = frozenset({"refusal", "content_filter", "safety", "blocked", "recitation"})
+_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+_IMPOSSIBLE = re.compile(
+    r"\b(?:cannot|can't|can’t|could(?: not|n't|n’t)|unable|not able|not possible|impossible|"
+    r"no longer|not (?:available|allowed|permitted|found|eligible|supported)|do(?:es)?(?: not|n't|n’t) "
+    r"(?:exist|have|allow|support)|there (?:is|are|was|were) no|no such|failed|denied|declined|"
+    r"refused|sorry|unfortunately|without)\b",
+    re.IGNORECASE,
+)
+
+
+class TerminationOptions(DetectorOptions):
+    """Options of `termination_miscalibration`.
+
+    Attributes:
+        empty: A final message without text.
+        refused: A final message that the provider marks as refused or filtered.
+        cut_off: A final message that the provider marks as cut off by its token limit.
+        open_action: A finish while a held action is still owed.
+    """
+
+    empty: Switch = True
+    refused: Switch = True
+    cut_off: Switch = True
+    open_action: Switch = True
+
+
+class Termination:
+    """Looks at the wish to finish only."""
+
+    Options: ClassVar[type[DetectorOptions]] = TerminationOptions
+
+    def __init__(self, options: TerminationOptions) -> None:
+        self._options = options
+
+    def detect(self, trajectory: Trajectory) -> Iterable[Finding]:
+        """At most one finding: what is wrong with ending here."""
+        proposal = trajectory.proposal
+        if not proposal.finish or proposal.calls or proposal.structured:
+            return ()
+        if self._options.refused and proposal.stop_reason in _REFUSED:
+            return (
+                _finding(proposal, "refused", "the provider marks the final message as refused"),
+            )
+        if self._options.empty and not proposal.text.strip() and not proposal.answered:
+            return (_finding(proposal, "empty", "the final message is empty"),)
+        if self._options.cut_off and proposal.stop_reason in _CUT:
+            return (_finding(proposal, "cut_off", "the final message was cut off by its length"),)
+        if self._options.open_action and not gives_reason(proposal.text):
+            for owed in trajectory.state.owed:
+                return (
+                    _finding(
+                        proposal,
+                        "open_action",
+                        f"`{owed.owes}` was not executed, and is neither done nor given up",
+                        tool=owed.owes,
+                    ),
+                )
+        return ()
+
+
+def gives_reason(text: str) -> bool:
+    """Whether a final message says why something was not done, or asks the user."""
+    return "?" in text[-600:] or bool(_IMPOSSIBLE.search(text))
+
+
+def _finding(proposal: Proposal, pattern: str, detail: str, tool: str | None = None) -> Finding:
+    return Finding(
+        Label.TERMINATION_MISCALIBRATION,
+        proposal.id,
+        key=f"{Label.TERMINATION_MISCALIBRATION}:{pattern}" + (f":{tool}" if tool else ""),
+        confidence=0.9 if pattern != "open_action" else 0.8,
+        detail=detail,
+        evidence={"stop_reason": proposal.stop_reason} if proposal.stop_reason else {},
+        tool=tool,
+        pattern=pattern,
+    )

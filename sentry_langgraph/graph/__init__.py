@@ -1,0 +1,1 @@
+"""LangGraph: messages to records, the gate, the nodes, the wiring."""

@@ -1,0 +1,107 @@
+"""Histories that a provider would refuse: a call without its result, a result without a call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+
+from sentry_langgraph.graph.messages import MARK, calls_of, message_id
+from sentry_langgraph.repair.templates import INTERRUPTED
+from sentry_langgraph.taxonomy import Label
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """One place where calls and results don't match.
+
+    Attributes:
+        message: The id of the message of the agent, or of the orphaned result.
+        tools: Names of the tools concerned.
+        orphan: Whether it is a result without a call.
+    """
+
+    message: str
+    tools: tuple[str, ...]
+    orphan: bool
+
+
+def is_broken(messages: Sequence[AnyMessage], start: int = 0) -> bool:
+    """Whether a provider would refuse the history from `start` on."""
+    waiting: set[str] = set()
+    for position in range(start, len(messages)):
+        message = messages[position]
+        if isinstance(message, ToolMessage):
+            if message.tool_call_id not in waiting:
+                return True
+            waiting.discard(message.tool_call_id)
+            continue
+        if waiting:
+            return True
+        if isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
+            waiting = {call.id for call in calls_of(message)}
+    return bool(waiting)
+
+
+def heal(messages: Sequence[AnyMessage]) -> tuple[list[AnyMessage], list[Break]]:
+    """The history with every call answered right after it and no orphaned result.
+
+    Real results are kept and moved to their calls; calls without one are answered by an error
+    that says they did not run. Nothing is called again.
+    """
+    healed: list[AnyMessage] = []
+    breaks: list[Break] = []
+    used: set[int] = set()
+    for position, message in enumerate(messages):
+        if position in used:
+            continue
+        if isinstance(message, ToolMessage):
+            breaks.append(Break(message_id(message, position), (message.name or "?",), True))
+            continue
+        healed.append(message)
+        if not isinstance(message, AIMessage):
+            continue
+        calls = calls_of(message)
+        if not calls:
+            continue
+        lost = []
+        for call in calls:
+            found = _result(messages, position, call.id, used)
+            if found is None:
+                lost.append(call.name)
+                healed.append(_interrupted(message_id(message, position), call.id, call.name))
+            else:
+                used.add(found)
+                result = messages[found]
+                healed.append(result)
+        if lost:
+            breaks.append(Break(message_id(message, position), tuple(lost), False))
+    return healed, breaks
+
+
+def _result(
+    messages: Sequence[AnyMessage], position: int, call_id: str, used: set[int]
+) -> int | None:
+    """The result of a call: the first one before another message makes the same call id."""
+    for at in range(position + 1, len(messages)):
+        message = messages[at]
+        if isinstance(message, ToolMessage):
+            if message.tool_call_id == call_id and at not in used:
+                return at
+        elif isinstance(message, AIMessage) and any(
+            call.id == call_id for call in calls_of(message)
+        ):
+            return None
+    return None
+
+
+def _interrupted(message: str, call_id: str, name: str) -> ToolMessage:
+    return ToolMessage(
+        INTERRUPTED,
+        tool_call_id=call_id,
+        name=name,
+        status="error",
+        id=f"sentry-heal-{message}-{call_id}",
+        additional_kwargs={MARK: {"label": Label.UNANSWERED_CALL.value}},
+    )

@@ -1,0 +1,295 @@
+"""LangChain messages to records, read from the tail.
+
+The cost depends on the window, not on the length of the history: the only thing that may lie
+far back is the message that opened the task, and where it was is remembered.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolMessage,
+)
+
+from sentry_langgraph.detect.signature import digest
+from sentry_langgraph.records import Observation, Proposal, Status, Step, Task, ToolCall
+
+MARK = "sentry"
+"""The name of our human messages, and the key in `additional_kwargs` of everything we write."""
+
+_ERROR_TEXT = re.compile(r"\s*(?:error\b|exception\b|traceback \(most recent)", re.IGNORECASE)
+_STOP_KEYS = ("finish_reason", "stop_reason", "done_reason")
+_RAW_KEPT = 4_000
+_TEXT_KEPT = 20_000
+_MEMO = 4_096
+
+
+class _Memo(OrderedDict[Any, Any]):
+    """A small cache that forgets the oldest entry. Losing one costs time and nothing else."""
+
+    def put(self, key: Any, value: Any) -> Any:
+        self[key] = value
+        while len(self) > _MEMO:
+            try:
+                self.popitem(last=False)
+            except KeyError:  # another thread was faster
+                break
+        return value
+
+
+_digests = _Memo()
+_openings = _Memo()
+
+
+def is_own(message: BaseMessage) -> bool:
+    """Whether Sentry wrote the message."""
+    return MARK in message.additional_kwargs
+
+
+def text_of(message: BaseMessage) -> str:
+    """What a message says: its text blocks, without reasoning, calls and images."""
+    content = message.content
+    if isinstance(content, str):
+        return content
+    parts = []
+    for block in content:
+        if isinstance(block, str):
+            parts.append(block)
+        elif isinstance(block, dict) and block.get("type") in ("text", "output_text"):
+            parts.append(str(block.get("text", "")))
+    return "\n".join(part for part in parts if part)
+
+
+def observation_of(message: ToolMessage) -> Observation:
+    """A tool message as an observation."""
+    text = _result_text(message)
+    return Observation(
+        call_id=message.tool_call_id,
+        name=message.name or "",
+        text=text,
+        status=_status(message, text),
+        digest=_digest(message),
+        own=is_own(message),
+    )
+
+
+def _status(message: ToolMessage, text: str) -> Status:
+    if message.status == "error" or _ERROR_TEXT.match(text[:64]):
+        return "error"
+    return "success"
+
+
+def _result_text(message: ToolMessage) -> str:
+    content = message.content
+    if isinstance(content, str):
+        return content[:_TEXT_KEPT]
+    parts = []
+    for block in content:
+        if isinstance(block, str):
+            parts.append(block)
+        elif block.get("type") == "text":
+            parts.append(str(block.get("text", "")))
+        else:
+            parts.append(f"[{block.get('type', 'block')} {digest(_canonical(block))}]")
+    return "\n".join(parts)[:_TEXT_KEPT]
+
+
+def _digest(message: ToolMessage) -> str:
+    content = message.content
+    size = len(content) if isinstance(content, str) else -len(content)
+    key = (message.id, message.tool_call_id, size)
+    known = _digests.get(key) if message.id else None
+    if known is not None:
+        return str(known)
+    if isinstance(content, str):
+        made = digest(content)
+    else:
+        made = digest("\n".join(_canonical(block) for block in content))
+    if message.id:
+        _digests.put(key, made)
+    return made
+
+
+def _canonical(block: Any) -> str:
+    """A content block without the ids that differ from run to run."""
+    if not isinstance(block, dict):
+        return str(block)
+    kept = {name: value for name, value in block.items() if name not in ("id", "index")}
+    return json.dumps(kept, sort_keys=True, default=str)
+
+
+def calls_of(message: AIMessage) -> tuple[ToolCall, ...]:
+    """All calls of a message, valid ones first, with their positions."""
+    calls = []
+    for call in message.tool_calls:
+        args: Any = call.get("args")
+        good = isinstance(args, Mapping)
+        calls.append(
+            ToolCall(
+                id=call.get("id") or "",
+                name=call.get("name") or "",
+                args=args if good else None,
+                index=len(calls),
+                raw="" if good else _raw(args),
+            )
+        )
+    for bad in message.invalid_tool_calls:
+        calls.append(
+            ToolCall(
+                id=bad.get("id") or "",
+                name=bad.get("name") or "",
+                args=None,
+                index=len(calls),
+                raw=_raw(bad.get("args")),
+            )
+        )
+    return tuple(calls)
+
+
+def _raw(args: Any) -> str:
+    text = args if isinstance(args, str) else json.dumps(args, default=str)
+    # a string that is itself a JSON value was parsed once already: show it as it was written
+    if isinstance(args, str) and args.lstrip().startswith("{"):
+        try:
+            json.loads(args)
+        except ValueError:
+            pass
+        else:
+            text = json.dumps(args)
+    return text[:_RAW_KEPT]
+
+
+def message_id(message: BaseMessage, position: int) -> str:
+    """The message's id, or a name from its position where it has none."""
+    return message.id or f"message-{position}"
+
+
+def last_ai(messages: Sequence[AnyMessage]) -> int | None:
+    """The position of the newest message of the agent."""
+    for position in range(len(messages) - 1, -1, -1):
+        if isinstance(messages[position], AIMessage):
+            return position
+    return None
+
+
+def proposal_of(
+    messages: Sequence[AnyMessage],
+    position: int,
+    *,
+    finish: bool,
+    structured: bool = False,
+    wants_structured: bool = False,
+) -> Proposal:
+    """The newest message of the agent, with the calls that have no result yet."""
+    message = messages[position]
+    assert isinstance(message, AIMessage)
+    answered = [m for m in messages[position + 1 :] if isinstance(m, ToolMessage)]
+    ids = {m.tool_call_id for m in answered}
+    return Proposal(
+        id=message_id(message, position),
+        text=text_of(message),
+        calls=tuple(call for call in calls_of(message) if call.id not in ids or not call.id),
+        finish=finish,
+        stop_reason=_stop_reason(message),
+        answered=tuple(observation_of(m) for m in answered),
+        structured=structured,
+        wants_structured=wants_structured,
+    )
+
+
+def _stop_reason(message: AIMessage) -> str:
+    if message.additional_kwargs.get("refusal"):
+        return "refusal"
+    for key in _STOP_KEYS:
+        if value := message.response_metadata.get(key):
+            return str(value).lower()
+    return ""
+
+
+def steps_before(
+    messages: Sequence[AnyMessage], position: int, depth: int
+) -> tuple[Task, tuple[Step, ...]]:
+    """The current task, and up to `depth` of its steps before the message at `position`."""
+    steps: list[Step] = []
+    results: dict[str, Observation] = {}
+    at = position - 1
+    while at >= 0 and len(steps) < depth:
+        message = messages[at]
+        if isinstance(message, ToolMessage):
+            results.setdefault(message.tool_call_id, observation_of(message))
+        elif isinstance(message, AIMessage):
+            if not is_own(message):
+                steps.append(_step(message, at, results))
+            results = {}
+        elif isinstance(message, HumanMessage) and not is_own(message):
+            break
+        at -= 1
+    steps.reverse()
+    return _task(messages, at), tuple(steps)
+
+
+def _step(message: AIMessage, position: int, results: Mapping[str, Observation]) -> Step:
+    calls = calls_of(message)
+    return Step(
+        id=message_id(message, position),
+        text=text_of(message),
+        calls=calls,
+        observations=tuple(results[call.id] for call in calls if call.id in results),
+    )
+
+
+def opening(messages: Sequence[AnyMessage], before: int) -> int | None:
+    """The position of the user message that opened the task, at or before `before`."""
+    if before < 0:
+        return None
+    first = messages[0].id
+    known = _openings.get(first) if first else None
+    if known is not None:
+        position, id_ = known
+        if position <= before < len(messages) and messages[position].id == id_:
+            newer = _scan(messages, before, max(position, before - 64))
+            return position if newer is None else _remember(messages, newer)
+    found = _scan(messages, before, -1)
+    return None if found is None else _remember(messages, found)
+
+
+def _scan(messages: Sequence[AnyMessage], start: int, stop: int) -> int | None:
+    for position in range(start, stop, -1):
+        message = messages[position]
+        if isinstance(message, HumanMessage) and not is_own(message):
+            return position
+    return None
+
+
+def _remember(messages: Sequence[AnyMessage], position: int) -> int:
+    first = messages[0].id
+    if first:
+        _openings.put(first, (position, messages[position].id))
+    return position
+
+
+def _task(messages: Sequence[AnyMessage], at: int) -> Task:
+    position = opening(messages, at)
+    if position is None:
+        return Task()
+    text = [text_of(messages[position])]
+    for earlier in range(position - 1, max(position - 4, -1), -1):
+        message = messages[earlier]
+        if not isinstance(message, HumanMessage) or is_own(message):
+            break
+        text.insert(0, text_of(message))
+    return Task(message_id(messages[position], position), "\n".join(text))
+
+
+def task_at(messages: Sequence[AnyMessage]) -> Task:
+    """The task that the newest message belongs to."""
+    return _task(messages, len(messages) - 1)

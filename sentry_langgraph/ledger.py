@@ -1,0 +1,285 @@
+"""The ledger: append-only typed events, and their fold into the state of the task.
+
+Events are plain dicts, because checkpointers in strict mode degrade classes they don't know
+without a word. Ids are derived from message id, kind and failure key, so a node that runs
+again after a resume writes nothing twice. Nothing but the events is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sentry_langgraph.records import (
+    ActiveRepair,
+    Event,
+    Finding,
+    Judgement,
+    Lesson,
+    Task,
+    TaskState,
+)
+from sentry_langgraph.taxonomy import Label, Strategy, Verdict, type_of
+
+EMPTY = TaskState()
+
+
+def append(ledger: Sequence[Event] | None, new: Sequence[Event] | None) -> list[Event]:
+    """The reducer of the `sentry` channel: `ledger` and those of `new` whose id is new."""
+    merged = list(ledger or ())
+    if new:
+        seen = {event["id"] for event in merged}
+        for event in new:
+            if event["id"] not in seen:
+                seen.add(event["id"])
+                merged.append(event)
+    return merged
+
+
+def failure(finding: Finding, task: Task, **context: Any) -> Event:
+    """A failure was seen. `context` holds `checkpoint_id`, `checkpoint_ns`, `agent`, `at`."""
+    return _event(
+        "failure",
+        task,
+        finding.step,
+        finding.key,
+        label=finding.label.value,
+        type=type_of(finding.label).value,
+        pattern=finding.pattern,
+        tool=finding.tool,
+        argument=finding.argument,
+        confidence=round(finding.confidence, 3),
+        severity=finding.severity.value,
+        origin=finding.origin.value,
+        evidence=dict(finding.evidence),
+        **context,
+    )
+
+
+def repair(
+    finding: Finding,
+    task: Task,
+    strategy: Strategy,
+    *,
+    lessons: Sequence[str] = (),
+    messages: Sequence[str] = (),
+    removed: Sequence[str] = (),
+    tokens: int = 0,
+    seconds: float = 0.0,
+    **context: Any,
+) -> Event:
+    """A repair was made.
+
+    Args:
+        finding: The failure it answers.
+        task: The task.
+        strategy: What was done.
+        lessons: Ids of the lessons that were shown.
+        messages: Ids of the guidance messages that were put into the context.
+        removed: Ids of older guidance that was taken out.
+        tokens: Approximate tokens of the text.
+        seconds: Time it took.
+        **context: Where it happened.
+    """
+    target = finding.suggestion or finding.tool
+    return _event(
+        "repair",
+        task,
+        finding.step,
+        finding.key,
+        failure=event_id("failure", finding.step, finding.key),
+        label=finding.label.value,
+        strategy=strategy.value,
+        tool=target,
+        argument=finding.argument,
+        pattern=finding.pattern,
+        related=list(finding.related),
+        intention=target if finding.intention else None,
+        lessons=list(lessons),
+        messages=list(messages),
+        removed=list(removed),
+        tokens=tokens,
+        seconds=round(seconds, 4),
+        **context,
+    )
+
+
+def verdict(
+    judgement: Judgement, task: Task, step: str, *, removed: Sequence[str] = (), **context: Any
+) -> Event:
+    """A repair was judged by the steps that followed it."""
+    made = judgement.repair
+    return _event(
+        "verdict",
+        task,
+        step,
+        f"{made.key}|{made.step}",
+        repair=made.id,
+        failure_key=made.key,
+        label=made.label.value,
+        strategy=made.strategy.value,
+        verdict=judgement.verdict.value,
+        why=judgement.why,
+        removed=list(removed),
+        **context,
+    )
+
+
+def lesson(
+    learned: Lesson, task: Task, step: str, *, stored: bool, repair_id: str, **context: Any
+) -> Event:
+    """A lesson was learned. With `stored` False the playbook could not take it yet."""
+    return _event(
+        "lesson",
+        task,
+        step,
+        learned.id,
+        lesson=learned.to_dict(),
+        stored=stored,
+        repair=repair_id,
+        label=learned.label.value,
+        **context,
+    )
+
+
+def suppressed(finding: Finding, task: Task, reason: str, **context: Any) -> Event:
+    """A finding that did not lead to a repair, and why."""
+    return _event(
+        "suppressed",
+        task,
+        finding.step,
+        f"{finding.key}|{reason}",
+        failure_key=finding.key,
+        reason=reason,
+        label=finding.label.value,
+        type=type_of(finding.label).value,
+        pattern=finding.pattern,
+        tool=finding.tool,
+        confidence=round(finding.confidence, 3),
+        evidence=dict(finding.evidence),
+        **context,
+    )
+
+
+def escalation(finding: Finding, task: Task, outcome: str, **context: Any) -> Event:
+    """The ladder's end: `stopped`, or what the human decided."""
+    return _event(
+        "escalation",
+        task,
+        finding.step,
+        finding.key,
+        label=finding.label.value,
+        tool=finding.tool,
+        outcome=outcome,
+        **context,
+    )
+
+
+def notice(what: str, task: Task, step: str, **context: Any) -> Event:
+    """Something people should know: a fault of our own, a healed history, a reminder."""
+    return _event("notice", task, step, what, what=what, **context)
+
+
+def event_id(kind: str, step: str, key: str) -> str:
+    """The id of an event: the same failure at the same message is the same event."""
+    return f"{kind}:{step}:{key}"
+
+
+def _event(kind: str, task: Task, step: str, key: str, **fields: Any) -> Event:
+    return {
+        "id": event_id(kind, step, key),
+        "kind": kind,
+        "task": task.id,
+        "step": step,
+        "key": key,
+        **fields,
+    }
+
+
+def of_task(events: Sequence[Event], task_id: str) -> list[Event]:
+    """The events of the newest task, read from the tail."""
+    newest: list[Event] = []
+    for event in reversed(events):
+        if event["task"] != task_id:
+            break
+        newest.append(event)
+    newest.reverse()
+    return newest
+
+
+def fold(  # noqa: PLR0912 (one branch for each kind of event)
+    events: Iterable[Event], state: TaskState = EMPTY
+) -> TaskState:
+    """The state that the events of one task add up to."""
+    active = {made.id: made for made in state.active}
+    failed = dict(state.failed)
+    guidance = {key: list(ids) for key, ids in state.guidance.items()}
+    suppressed_keys = set(state.suppressed)
+    soft, streak, last = state.soft_repairs, state.hard_streak, state.last_soft_step
+    tokens, seconds = state.tokens, state.seconds
+    empty = True
+    for event in events:
+        empty = False
+        kind = event["kind"]
+        tokens += event.get("tokens", 0)
+        seconds += event.get("seconds", 0.0)
+        for gone in event.get("removed", ()):
+            for ids in guidance.values():
+                if gone in ids:
+                    ids.remove(gone)
+        if messages := event.get("messages"):
+            guidance.setdefault(event.get("failure_key", event["key"]), []).extend(messages)
+        if kind == "repair":
+            made = _active(event)
+            active = {id_: old for id_, old in active.items() if old.key != made.key}
+            active[made.id] = made
+            if made.hard:
+                streak += 1
+            else:
+                soft += 1
+                last = made.step
+        elif kind == "verdict":
+            active.pop(event["repair"], None)
+            key = event["failure_key"]
+            if event["verdict"] != Verdict.RECOVERED:
+                failed[key] = failed.get(key, 0) + 1
+            else:
+                failed.pop(key, None)
+                if event["strategy"] == Strategy.HARD:
+                    streak = 0
+        elif kind == "suppressed":
+            suppressed_keys.add((event["failure_key"], event["reason"]))
+        elif kind == "notice":
+            suppressed_keys.add((event["key"], "notice"))
+        elif kind == "escalation" and event["outcome"] == "continue":
+            failed.pop(event["key"], None)
+            streak = 0
+    if empty:
+        return state
+    return TaskState(
+        active=tuple(active.values()),
+        soft_repairs=soft,
+        failed=failed,
+        hard_streak=streak,
+        last_soft_step=last,
+        suppressed=frozenset(suppressed_keys),
+        tokens=tokens,
+        seconds=seconds,
+        guidance={key: tuple(ids) for key, ids in guidance.items() if ids},
+    )
+
+
+def _active(event: Event) -> ActiveRepair:
+    return ActiveRepair(
+        id=event["id"],
+        label=Label(event["label"]),
+        key=event["key"],
+        step=event["step"],
+        strategy=Strategy(event["strategy"]),
+        tool=event["tool"],
+        argument=event["argument"],
+        pattern=event["pattern"],
+        related=tuple(event["related"]),
+        lessons=tuple(event["lessons"]),
+        owes=event["intention"],
+    )

@@ -1,0 +1,188 @@
+"""From a finding to the text that the model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sentry_langgraph.detect.schema import kind_of
+from sentry_langgraph.records import (
+    ActiveRepair,
+    Catalog,
+    Finding,
+    ScoredLesson,
+    Step,
+    Task,
+    ToolSpec,
+)
+from sentry_langgraph.repair.templates import (
+    LAST_ATTEMPT,
+    LESSONS,
+    OPEN_ACTION,
+    REMINDER,
+    REQUEST,
+    STOPPED,
+    TEMPLATES,
+    Template,
+)
+
+_REQUEST_SHARE = 0.4
+_TOOLS_SHOWN = 24
+_ARGUMENTS_SHOWN = 10
+
+
+def compose(
+    finding: Finding,
+    catalog: Catalog,
+    task: Task,
+    *,
+    lessons: Sequence[ScoredLesson] = (),
+    attempt: int = 1,
+    last_attempt: bool = False,
+    max_chars: int = 1_200,
+    with_request: bool = True,
+) -> str:
+    """The plan for one finding.
+
+    Args:
+        finding: What went wrong.
+        catalog: The tools, for names and parameters.
+        task: The task, whose request stands last.
+        lessons: What helped before, best first.
+        attempt: Which attempt in a row this is.
+        last_attempt: Whether it has to be said differently now.
+        max_chars: Longest text.
+        with_request: Whether to end on the request; the last of several texts does.
+
+    Returns:
+        At most `max_chars` characters. The fault and the next call are kept longest.
+    """
+    template = _template(finding)
+    lines = [_fill(template.fault, finding, catalog)]
+    if last_attempt:
+        lines.append("Next: " + LAST_ATTEMPT.format(count=attempt))
+    else:
+        lines.append("Next: " + _next(template, finding, catalog))
+        lines.append("Then: " + template.then)
+    if lessons:
+        lines.append(LESSONS)
+        lines += [f"- {scored.lesson.text}" for scored in lessons]
+    request = _request(task, max_chars) if with_request else ""
+    return _fit(lines, request, max_chars)
+
+
+def remind(
+    owed: Iterable[ActiveRepair], catalog: Catalog, task: Task, *, max_chars: int = 600
+) -> str:
+    """The rest of the plan, while held actions are owed."""
+    calls = ", ".join(dict.fromkeys(_call(repair.owes or "", catalog) for repair in owed))
+    return _fit([REMINDER.format(calls=calls)], _request(task, max_chars), max_chars)
+
+
+def partial_answer(finding: Finding, steps: Sequence[Step], task: Task) -> str:
+    """What Sentry says when it ends a run: the reason, what was done, what is open."""
+    counts: dict[str, int] = {}
+    for step in steps:
+        for call in step.calls:
+            result = step.observation_of(call)
+            if result is not None and not result.own and result.status == "success":
+                counts[call.name] = counts.get(call.name, 0) + 1
+    done = ", ".join(
+        f"`{name}`" + (f" {count} times" if count > 1 else "") for name, count in counts.items()
+    )
+    return STOPPED.format(
+        reason=finding.detail or finding.label.value,
+        label=finding.label.value,
+        done=done or "nothing ran with success",
+        request=_clip(task.objective, 300) or "it is not known",
+    )
+
+
+def _template(finding: Finding) -> Template:
+    return OPEN_ACTION if finding.pattern == "open_action" else TEMPLATES[finding.label]
+
+
+def _next(template: Template, finding: Finding, catalog: Catalog) -> str:
+    target = finding.suggestion or finding.tool
+    spec = catalog.tools.get(target) if target else None
+    if finding.hard and spec is not None and (finding.intention or finding.suggestion):
+        call = f"call {signature(spec)}."
+        if finding.suggestion and finding.suggestion != finding.tool:
+            call = f"call {signature(spec)} — the nearest name. All tools: {_tools(catalog)}."
+        return call
+    return _fill(template.next, finding, catalog)
+
+
+def _fill(text: str, finding: Finding, catalog: Catalog) -> str:
+    return text.format(
+        tool=finding.tool or "the call",
+        detail=finding.detail or finding.label.value,
+        tools=_tools(catalog),
+    )
+
+
+def _tools(catalog: Catalog) -> str:
+    names = list(catalog.tools)
+    shown = ", ".join(f"`{name}`" for name in names[:_TOOLS_SHOWN])
+    more = f" and {len(names) - _TOOLS_SHOWN} more" if len(names) > _TOOLS_SHOWN else ""
+    return (shown + more) or "none"
+
+
+def signature(spec: ToolSpec) -> str:
+    """A tool with its parameters: name, type, whether it is required, allowed values."""
+    required = set(spec.required)
+    order = sorted(spec.arguments, key=lambda name: name not in required)
+    parts = []
+    for name in order[:_ARGUMENTS_SHOWN]:
+        notes = [_type(spec.arguments[name]), "required" if name in required else "optional"]
+        parts.append(f"{name} ({', '.join(note for note in notes if note)})")
+    if not parts:
+        return f"`{spec.name}` without arguments"
+    return f"`{spec.name}` with {', '.join(parts)}"
+
+
+def _call(name: str, catalog: Catalog) -> str:
+    spec = catalog.tools.get(name)
+    return signature(spec) if spec is not None else f"`{name}`"
+
+
+def _type(schema: object) -> str:
+    if not isinstance(schema, dict):
+        return ""
+    if isinstance(values := schema.get("enum"), list):
+        return "one of " + ", ".join(str(value) for value in values[:6])
+    if "const" in schema:
+        return f"{kind_of(schema['const'])} {schema['const']}"
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return " or ".join(str(one) for one in kind)
+    if kind == "array":
+        inner = _type(schema.get("items"))
+        return f"array of {inner}" if inner else "array"
+    if isinstance(kind, str):
+        return kind
+    options = schema.get("anyOf") or schema.get("oneOf") or []
+    return " or ".join(dict.fromkeys(text for option in options if (text := _type(option))))
+
+
+def _request(task: Task, max_chars: int) -> str:
+    text = _clip(task.objective, int(max_chars * _REQUEST_SHARE))
+    return REQUEST.format(request=text) if text else ""
+
+
+def _clip(text: str, length: int) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= length else flat[: max(length - 1, 0)].rstrip() + "…"
+
+
+def _fit(lines: list[str], request: str, max_chars: int) -> str:
+    """Drop lines from the end, lessons first, until the text fits; the request stays."""
+    room = max_chars - (len(request) + 1 if request else 0)
+    kept = list(lines)
+    while len(kept) > 1 and len("\n".join(kept)) > room:
+        kept.pop()
+    if kept and kept[-1] == LESSONS:
+        kept.pop()
+    body = "\n".join(kept)
+    if len(body) > room:
+        body = body[: max(room - 1, 0)].rstrip() + "…"
+    return f"{body}\n{request}" if request else body

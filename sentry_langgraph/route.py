@@ -1,0 +1,154 @@
+"""From findings to one decision: the ladder and its budgets.
+
+Advise, then hold, then ask a human or stop with an honest partial answer. What a budget keeps
+from acting is recorded all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from sentry_langgraph.options import Count, Options, PositiveCount, Seconds, Share
+from sentry_langgraph.records import (
+    Decision,
+    Escalate,
+    Execute,
+    Finding,
+    HardRepair,
+    Remind,
+    SoftRepair,
+    Suppress,
+    TaskState,
+    Trajectory,
+)
+from sentry_langgraph.taxonomy import Label, Severity
+
+
+class RepairOptions(Options):
+    """How far repairs go. Counts and times are for one task: from one user message to the next.
+
+    Attributes:
+        confidence: Findings below it are recorded and not acted on.
+        max_soft_repairs: Soft repairs in one task.
+        max_hard_attempts: Hard repairs in a row before the last one that says it differently.
+        max_failed_repairs: Failed repairs of one failure before the ladder ends.
+        cooldown_steps: Steps after a soft repair without new advice. Holds and hard repairs
+            are exempt.
+        max_guidance_tokens: Approximate tokens of guidance.
+        max_seconds: Time spent in repairs.
+        max_chars: Characters of one repair text.
+        max_lessons: Lessons shown in one repair.
+        cleanup: Whether guidance leaves the context once recovery is verified.
+        escalation: What ends the ladder: an honest partial answer, or a human.
+    """
+
+    confidence: Share = 0.65
+    max_soft_repairs: Count = 5
+    max_hard_attempts: PositiveCount = 3
+    max_failed_repairs: PositiveCount = 2
+    cooldown_steps: Count = 2
+    max_guidance_tokens: PositiveCount = 4_000
+    max_seconds: Seconds = 60.0
+    max_chars: PositiveCount = 1_200
+    max_lessons: Count = 2
+    cleanup: Literal["after_recovery", "never"] = "after_recovery"
+    escalation: Literal["stop", "human"] = "stop"
+
+
+def route(
+    trajectory: Trajectory, findings: Sequence[Finding], options: RepairOptions
+) -> tuple[Decision, ...]:
+    """What to do about `findings`: one acting decision, and what has to be recorded beside it."""
+    state = trajectory.state
+    recorded: list[Decision] = []
+    acting: list[Finding] = []
+    for finding in findings:
+        if finding.severity is Severity.INFO or finding.confidence < options.confidence:
+            recorded += _suppress(state, finding, "confidence")
+        else:
+            acting.append(finding)
+    invalid = [finding for finding in acting if finding.hard and finding.severity is Severity.HOLD]
+    if invalid:
+        return (_hard(trajectory, invalid, options), *recorded)
+    for finding in sorted(acting, key=_urgency):
+        decision = _soft(trajectory, finding, options)
+        if isinstance(decision, Suppress):
+            recorded += _suppress(state, finding, decision.reason)
+            continue
+        return (decision, *recorded)
+    return (_remind(trajectory), *recorded)
+
+
+def _urgency(finding: Finding) -> tuple[int, float]:
+    return (0 if finding.severity is Severity.HOLD else 1, -finding.confidence)
+
+
+def _suppress(
+    state: TaskState,
+    finding: Finding,
+    reason: Literal["cooldown", "budget", "confidence", "shadow", "once"],
+) -> list[Decision]:
+    known = (finding.key, reason) in state.suppressed
+    return [] if known else [Suppress(finding, reason)]
+
+
+def _hard(
+    trajectory: Trajectory, invalid: Sequence[Finding], options: RepairOptions
+) -> HardRepair | Escalate:
+    if trajectory.state.hard_streak > options.max_hard_attempts:
+        return Escalate(invalid[0], human=options.escalation == "human")
+    calls = trajectory.proposal.calls
+    bad = {index for finding in invalid for index in finding.calls}
+    if any(finding.label is Label.DUPLICATE_CALL_ID for finding in invalid):
+        bad = {call.index for call in calls}
+    return HardRepair(
+        findings=tuple(invalid),
+        bad=tuple(call.index for call in calls if call.index in bad),
+        good=tuple(call.index for call in calls if call.index not in bad),
+    )
+
+
+def _soft(
+    trajectory: Trajectory, finding: Finding, options: RepairOptions
+) -> SoftRepair | Escalate | Suppress:
+    state = trajectory.state
+    failed = state.failed.get(finding.key, 0)
+    hold = finding.severity is Severity.HOLD
+    ends_run = trajectory.proposal.finish
+    spent = (
+        state.soft_repairs >= options.max_soft_repairs
+        or state.tokens >= options.max_guidance_tokens
+        or state.seconds >= options.max_seconds
+    )
+    if hold and (failed >= options.max_failed_repairs or spent):
+        if ends_run and trajectory.proposal.text.strip():
+            # the run ends by itself, and the agent has said something: let it
+            return Suppress(finding, "budget")
+        return Escalate(finding, human=options.escalation == "human")
+    if spent:
+        return Suppress(finding, "budget")
+    if not hold:
+        if failed:
+            return Suppress(finding, "once")
+        if _cooling(trajectory, options.cooldown_steps):
+            return Suppress(finding, "cooldown")
+    return SoftRepair(finding, hold=hold)
+
+
+def _cooling(trajectory: Trajectory, steps: int) -> bool:
+    last = trajectory.state.last_soft_step
+    if last is None or not steps:
+        return False
+    recent = [step.id for step in trajectory.steps[-steps:]]
+    return last in recent
+
+
+def _remind(trajectory: Trajectory) -> Remind | Execute:
+    """A reminder where the agent does something else while a held action is owed."""
+    owed = trajectory.state.owed
+    calls = {call.name for call in trajectory.proposal.calls}
+    if not owed or not calls:
+        return Execute()
+    waiting = tuple(repair for repair in owed if repair.owes not in calls)
+    return Remind(waiting) if waiting else Execute()

@@ -1,0 +1,164 @@
+"""Did the agent recover? Judged by the steps that follow a repair, never by a task reward.
+
+Each label has a resolution criterion (`taxonomy.DEFINITIONS`). A repair is `recovered` as soon
+as the criterion holds, `relapsed` at once when the failure comes back, and `expired` when the
+horizon passes. Detection goes on meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sentry_langgraph.detect.signature import call_key
+from sentry_langgraph.options import Options, PositiveCount
+from sentry_langgraph.records import (
+    ActiveRepair,
+    Finding,
+    Judgement,
+    PathStep,
+    Step,
+    ToolCall,
+    ToolSpec,
+    Trajectory,
+)
+from sentry_langgraph.taxonomy import Label, Verdict
+
+_SAME_TOOL = frozenset(
+    {
+        Label.UNKNOWN_TOOL,
+        Label.MALFORMED_ARGUMENTS,
+        Label.INVALID_ARGUMENTS,
+        Label.HALLUCINATION,
+        Label.REASONING_ACTION_MISMATCH,
+        Label.DEPENDENCY_OUTAGE,
+        Label.RATE_LIMITED,
+        Label.AUTH_OR_CONFIG,
+        Label.TOOL_ERROR,
+    }
+)
+"""Labels whose repair asks for one tool to run with success."""
+
+_ANSWER_COUNTS = frozenset(
+    {
+        Label.REPETITION_OR_LOOPING,
+        Label.PLANNING_STALL,
+        Label.TERMINATION_MISCALIBRATION,
+        Label.OVER_EXPLORATION,
+        Label.MALFORMED_MODEL_OUTPUT,
+        Label.STRUCTURED_OUTPUT_INVALID,
+    }
+)
+"""Labels that a real final answer resolves."""
+
+
+class VerifyOptions(Options):
+    """How recovery is judged.
+
+    Attributes:
+        horizon: Steps after a repair within which it has to show.
+        steps: Steps in a row that have to meet the criterion.
+    """
+
+    horizon: PositiveCount = 10
+    steps: PositiveCount = 1
+
+
+def settled(trajectory: Trajectory, options: VerifyOptions) -> tuple[Judgement, ...]:
+    """Verdicts that the steps alone decide: recovered or expired. Due before detection."""
+    judged = (_by_steps(repair, trajectory, options) for repair in trajectory.state.active)
+    return tuple(judgement for judgement in judged if judgement is not None)
+
+
+def returned(trajectory: Trajectory, findings: Sequence[Finding]) -> tuple[Judgement, ...]:
+    """Verdicts that the newest message decides: relapsed, or recovered by a real answer."""
+    judged = (_by_message(repair, trajectory, findings) for repair in trajectory.state.active)
+    return tuple(judgement for judgement in judged if judgement is not None)
+
+
+def _by_steps(
+    repair: ActiveRepair, trajectory: Trajectory, options: VerifyOptions
+) -> Judgement | None:
+    following = _after(repair, trajectory.steps)
+    if following is None:
+        return Judgement(repair, Verdict.EXPIRED, "the repair is older than the window")
+    met = [step for step in following if _meets(repair, step, trajectory)]
+    if len(met) >= options.steps:
+        return Judgement(
+            repair, Verdict.RECOVERED, _why(repair), _path(repair, following, met[-1], trajectory)
+        )
+    if len(following) >= options.horizon:
+        return Judgement(repair, Verdict.EXPIRED, f"no recovery within {options.horizon} steps")
+    return None
+
+
+def _by_message(
+    repair: ActiveRepair, trajectory: Trajectory, findings: Sequence[Finding]
+) -> Judgement | None:
+    if any(finding.key == repair.key for finding in findings):
+        return Judgement(repair, Verdict.RELAPSED, "the same failure came back")
+    if _answered(repair, trajectory, findings):
+        return Judgement(repair, Verdict.RECOVERED, "the agent gave an answer")
+    return None
+
+
+def _after(repair: ActiveRepair, steps: Sequence[Step]) -> tuple[Step, ...] | None:
+    """The steps after the repaired one; None where that one has left the window."""
+    for position, step in enumerate(steps):
+        if step.id == repair.step:
+            return tuple(steps[position + 1 :])
+    return None
+
+
+def _meets(repair: ActiveRepair, step: Step, trajectory: Trajectory) -> bool:
+    return any(_call_meets(repair, step, call, trajectory) for call in step.calls)
+
+
+def _call_meets(repair: ActiveRepair, step: Step, call: ToolCall, trajectory: Trajectory) -> bool:
+    result = step.observation_of(call)
+    if result is None or result.own or result.status != "success":
+        return False
+    if repair.label in _SAME_TOOL and repair.tool in trajectory.catalog.tools:
+        return call.name == repair.tool
+    if repair.owes:
+        return call.name == repair.owes
+    if repair.related:
+        spec = trajectory.catalog.tools.get(call.name, ToolSpec(call.name))
+        return call_key(call, spec.ignore_args) not in repair.related
+    return True
+
+
+def _answered(repair: ActiveRepair, trajectory: Trajectory, findings: Sequence[Finding]) -> bool:
+    """Whether the newest message is an answer that nothing speaks against."""
+    proposal = trajectory.proposal
+    if repair.label not in _ANSWER_COUNTS or not proposal.finish or findings:
+        return False
+    return proposal.structured or bool(proposal.text.strip())
+
+
+def _why(repair: ActiveRepair) -> str:
+    if repair.owes:
+        return f"`{repair.owes}` ran with success"
+    return "a different call ran with success" if repair.related else "a call ran with success"
+
+
+def _path(
+    repair: ActiveRepair, following: Sequence[Step], last: Step, trajectory: Trajectory
+) -> tuple[PathStep, ...]:
+    """The successful calls up to the one that recovered, in order, without repeats."""
+    path: list[PathStep] = []
+    for step in following:
+        for call in step.calls:
+            result = step.observation_of(call)
+            worked = result is not None and not result.own and result.status == "success"
+            known = call.name in trajectory.catalog.tools
+            if (
+                worked
+                and known
+                and (not repair.related or _call_meets(repair, step, call, trajectory))
+            ):
+                one = PathStep(call.name, tuple(sorted(call.args or ())))
+                if one not in path:
+                    path.append(one)
+        if step is last:
+            break
+    return tuple(path)
