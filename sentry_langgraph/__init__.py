@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sentry_langgraph.config import SentryConfig
     from sentry_langgraph.errors import ConfigError, PlaybookError, SentryError, WiringError
+    from sentry_langgraph.graph.branches import (
+        RepairBranch,
+        afork_before,
+        arepair_branches,
+        fork_before,
+        repair_branches,
+    )
+    from sentry_langgraph.graph.callback import SentryCallback
     from sentry_langgraph.graph.wrap import with_sentry
     from sentry_langgraph.playbook import Playbook
 
@@ -19,9 +27,15 @@ _HOMES = {
     "ConfigError": "sentry_langgraph.errors",
     "Playbook": "sentry_langgraph.playbook",
     "PlaybookError": "sentry_langgraph.errors",
+    "RepairBranch": "sentry_langgraph.graph.branches",
+    "SentryCallback": "sentry_langgraph.graph.callback",
     "SentryConfig": "sentry_langgraph.config",
     "SentryError": "sentry_langgraph.errors",
     "WiringError": "sentry_langgraph.errors",
+    "afork_before": "sentry_langgraph.graph.branches",
+    "arepair_branches": "sentry_langgraph.graph.branches",
+    "fork_before": "sentry_langgraph.graph.branches",
+    "repair_branches": "sentry_langgraph.graph.branches",
     "with_sentry": "sentry_langgraph.graph.wrap",
 }
 
@@ -29,10 +43,16 @@ __all__ = [
     "ConfigError",
     "Playbook",
     "PlaybookError",
+    "RepairBranch",
+    "SentryCallback",
     "SentryConfig",
     "SentryError",
     "WiringError",
     "__version__",
+    "afork_before",
+    "arepair_branches",
+    "fork_before",
+    "repair_branches",
     "with_sentry",
 ]
 

@@ -97,12 +97,16 @@ def render(label: str, tool: str | None, pattern: str | None, path: tuple[PathSt
     """The lesson as one sentence, from names alone."""
     meaning = next(d.meaning for known, d in DEFINITIONS.items() if known.value == label)
     about = f" (`{tool}`)" if tool else ""
-    did = ", then ".join(
-        f"`{step.tool}`" + (f" with {', '.join(step.arguments)}" if step.arguments else "")
-        for step in path
-    )
+    did = ", then ".join(_did(step, tool) for step in path)
     kind = f" [{pattern}]" if pattern else ""
     return f"When {meaning}{about}{kind}, this helped: {did}."
+
+
+def _did(step: PathStep, tool: str | None) -> str:
+    if not step.arguments:
+        return f"`{step.tool}`"
+    how = "with other values for" if step.tool == tool else "with"
+    return f"`{step.tool}` {how} {', '.join(step.arguments)}"
 
 
 def fingerprint(catalog: Catalog, tools: list[str]) -> str:

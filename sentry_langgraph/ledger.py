@@ -228,7 +228,7 @@ def fold(  # noqa: PLR0912 (one branch for each kind of event)
                 if gone in ids:
                     ids.remove(gone)
         if messages := event.get("messages"):
-            guidance.setdefault(event.get("failure_key", event["key"]), []).extend(messages)
+            guidance.setdefault(str(event.get("failure_key") or event["key"]), []).extend(messages)
         if kind == "repair":
             made = _active(event)
             active = {id_: old for id_, old in active.items() if old.key != made.key}

@@ -80,6 +80,10 @@ def route(
     return (_remind(trajectory), *recorded)
 
 
+_ONE_HOLD = frozenset({"open_action"})
+"""Patterns that are held once: an agent that comes to the same end again has decided."""
+
+
 def _urgency(finding: Finding) -> tuple[int, float]:
     return (0 if finding.severity is Severity.HOLD else 1, -finding.confidence)
 
@@ -121,6 +125,8 @@ def _soft(
         or state.tokens >= options.max_guidance_tokens
         or state.seconds >= options.max_seconds
     )
+    if failed and finding.pattern in _ONE_HOLD:
+        return Suppress(finding, "once")
     if hold and (failed >= options.max_failed_repairs or spent):
         if ends_run and trajectory.proposal.text.strip():
             # the run ends by itself, and the agent has said something: let it

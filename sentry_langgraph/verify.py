@@ -117,7 +117,8 @@ def _call_meets(repair: ActiveRepair, step: Step, call: ToolCall, trajectory: Tr
     result = step.observation_of(call)
     if result is None or result.own or result.status != "success":
         return False
-    if repair.label in _SAME_TOOL and repair.tool in trajectory.catalog.tools:
+    named = repair.label in _SAME_TOOL or repair.label is Label.TERMINATION_MISCALIBRATION
+    if named and repair.tool in trajectory.catalog.tools:
         return call.name == repair.tool
     if repair.owes:
         return call.name == repair.owes

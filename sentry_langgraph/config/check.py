@@ -41,11 +41,7 @@ def check(
         The config, or None with all problems in the order of their lines.
     """
     known = SentryConfig.model_fields
-    kept = {
-        name: value
-        for name, value in data.items()
-        if not _is_template(name, shared, known) and not (value is None and name in known)
-    }
+    kept = {name: value for name, value in data.items() if not _is_template(name, shared, known)}
     filled = _without_empty(kept, SentryConfig)
     problems = _check_detectors(filled.get("detectors"), places)
     if problems:
@@ -82,14 +78,16 @@ def _of_config(error: ValidationError, places: Places) -> list[ConfigError]:
 
 
 def _without_empty(data: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
-    """A section of which every key is commented out counts as left out."""
+    """A section or list of which every line is commented out counts as left out."""
     kept: dict[str, Any] = {}
     for name, value in data.items():
         info = model.model_fields.get(name) if isinstance(name, str) else None
         inside = section(info.annotation) if info is not None else None
         by_name = entries(info.annotation) if info is not None else None
-        if inside is not None and value is None:
-            continue
+        if info is not None and value is None:
+            default = info.get_default(call_default_factory=True)
+            if isinstance(default, (BaseModel, Mapping, tuple)):
+                continue
         if inside is not None and isinstance(value, Mapping):
             kept[name] = _without_empty(value, inside)
         elif by_name is not None and isinstance(value, Mapping):
@@ -127,7 +125,9 @@ def _check_detectors(found: Any, places: Places) -> list[ConfigError]:
             where = f", in lines {lines[0]} and {lines[1]}" if None not in lines else ""
             problems.append(
                 places.error(
-                    (*path, "kind"), f"the detector {shown(kind)} is listed twice{where}", value=kind
+                    (*path, "kind"),
+                    f"the detector {shown(kind)} is listed twice{where}",
+                    value=kind,
                 )
             )
             continue

@@ -10,7 +10,8 @@ from typing import Any, NoReturn, TypeAlias
 from sentry_langgraph.config.check import check
 from sentry_langgraph.config.models import SentryConfig
 from sentry_langgraph.config.problems import Places
-from sentry_langgraph.config.strict_yaml import MAX_BYTES, read_yaml
+from sentry_langgraph.config.strict_yaml import read_yaml
+from sentry_langgraph.config.yaml_loader import MAX_BYTES
 from sentry_langgraph.errors import ConfigError
 
 Source: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | SentryConfig | None
@@ -71,9 +72,7 @@ def check_file(path: str | os.PathLike[str]) -> list[ConfigError]:
         return [error]
 
 
-def _checked(
-    text: str | bytes, file: str | None
-) -> tuple[SentryConfig | None, list[ConfigError]]:
+def _checked(text: str | bytes, file: str | None) -> tuple[SentryConfig | None, list[ConfigError]]:
     document = read_yaml(text, file)
     config, problems = check(document.data, Places(file, document.lines), document.shared)
     unread = {problem.key for problem in document.problems}

@@ -58,9 +58,12 @@ class ModelOptions(Options):
             holds its value.
     """
 
-    base_url: Annotated[
-        str, StringConstraints(pattern=r"^https?://[A-Za-z0-9\[][^\s@?#]*$", max_length=2_000)
-    ] | None = None
+    base_url: (
+        Annotated[
+            str, StringConstraints(pattern=r"^https?://[A-Za-z0-9\[][^\s@?#]*$", max_length=2_000)
+        ]
+        | None
+    ) = None
     model: Annotated[str, StringConstraints(pattern=r"^\S{1,200}$")] | None = None
     api_key_env: EnvName | None = "OPENAI_API_KEY"
     timeout: Seconds = 60.0

@@ -19,7 +19,9 @@ from sentry_langgraph.errors import ConfigError
 
 ENV_NAME = "in capitals, such as MY_API_KEY; never the key itself"
 
-_SECRET = re.compile(r"(key|token|secret|password|passwd|credential|authorization|bearer)s?\Z", re.I)
+_SECRET = re.compile(
+    r"(key|token|secret|password|passwd|credential|authorization|bearer)s?\Z", re.I
+)
 _WORDS = frozenset({"on", "off", "yes", "no", "y", "n"})
 _LONGEST = 60
 
@@ -150,34 +152,35 @@ def _translate(
         return not_a_number(path, value, places, whole=kind in _NUMBER)
     if kind in {"bool_type", "bool_parsing"}:
         return not_a_switch(path, value, places)
-    hint = None
-    got = f", got {shown(value)}"
+    message, hint = _told(kind, value, context, detail["msg"])
+    if kind not in {"missing", "value_error"}:
+        message += f", got {shown(value)}"
+    return places.error(path, message, value=value, hint=hint)
+
+
+def _told(
+    kind: str, value: Any, context: Mapping[str, Any], otherwise: str
+) -> tuple[str, str | None]:
+    """Message and hint for a kind of complaint."""
     if kind in _BOUND:
         bound, text = _BOUND[kind]
-        message = text.format(f"{context[bound]:g}")
-    elif kind in {"literal_error", "enum"}:
+        return text.format(f"{context[bound]:g}"), None
+    if kind in {"literal_error", "enum"}:
         choices = re.findall(r"'([^']*)'", str(context.get("expected", "")))
-        message = "is not one of the choices"
-        hint = suggestion(value, choices) if isinstance(value, str) else None
-        hint = hint or f"one of {', '.join(choices)}"
-    elif kind == "string_type":
-        message = "must be text"
-        if isinstance(value, (bool, int, float)):
-            hint = f'quote it: "{shown(value)}"'
-    elif kind in _SECTION:
-        message = "must be a mapping of keys"
-    elif kind in _LIST:
-        message = "must be a list"
-        hint = f"[{shown(value)}]" if isinstance(value, str) else None
-    elif kind == "string_pattern_mismatch":
-        message = f"must match {context.get('pattern')}"
-    elif kind == "missing":
-        message, got = "is missing", ""
-    elif kind == "value_error":
-        message, got = str(context.get("error") or detail["msg"]), ""
-    else:
-        message = detail["msg"][:1].lower() + detail["msg"][1:]
-    return places.error(path, message + got, value=value, hint=hint)
+        hint = suggestion(value if isinstance(value, str) else "", choices)
+        return "is not one of the choices", hint
+    if kind == "string_type":
+        scalar = isinstance(value, (bool, int, float))
+        return "must be text", f'quote it: "{shown(value)}"' if scalar else None
+    if kind in _LIST:
+        return "must be a list", f"[{shown(value)}]" if isinstance(value, str) else None
+    fixed = {
+        "string_pattern_mismatch": f"must match {context.get('pattern')}",
+        "missing": "is missing",
+        "value_error": str(context.get("error")),
+        **dict.fromkeys(_SECTION, "must be a mapping of keys"),
+    }
+    return fixed.get(kind, otherwise[:1].lower() + otherwise[1:]), None
 
 
 def _unknown(

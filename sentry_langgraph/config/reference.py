@@ -45,7 +45,7 @@ assert config.mode == "shadow"
   mode and `polling: yes` is an error.
 - Numbers are decimal. `010`, `0x10`, `1_000` and `12:30` are text, and an error where a number
   is wanted. A number in quotes is text. A whole number has no point. `1e3` is 1000.0.
-- A key whose value is left out is an error; a section of which every key is left out has its
+- A key without a value is an error; a section or a list of which every line is left out has its
   defaults. `null` is a value where the table says so.
 - Anchors, aliases and merge keys (`<<`) work, and each place gets a copy of its own. Templates
   stand in top-level keys that start with `x-`, which are passed over. So is any other unknown
@@ -57,6 +57,15 @@ assert config.mode == "shadow"
 - `detectors` and `playbook.embeddings` may name Python code that is imported. Load only files
   that you trust.
 """
+
+
+_WORDS = {
+    "boolean": "`true`, `false`",
+    "null": "`null`",
+    "object": "mapping of names",
+    "integer": "whole number",
+    "number": "number",
+}
 
 
 def render_reference() -> str:
@@ -125,19 +134,11 @@ def _kind(schema: Mapping[str, Any]) -> str:
         return " or ".join(_kind(one) for one in schema["anyOf"])
     if "enum" in schema:
         return ", ".join(f"`{one}`" for one in schema["enum"])
-    match schema.get("type"):
-        case "boolean":
-            return "`true`, `false`"
-        case "null":
-            return "`null`"
-        case "array":
-            items = schema.get("items", {})
-            return "list of labels" if "$ref" in items else f"list of {_kind(items)}"
-        case "object":
-            return "mapping of names"
-        case "integer" | "number" as kind:
-            return ("whole number" if kind == "integer" else "number") + _range(schema)
-    return "text"
+    kind = schema.get("type")
+    if kind == "array":
+        items = schema.get("items", {})
+        return "list of labels" if "$ref" in items else f"list of {_kind(items)}"
+    return _WORDS.get(str(kind), "text") + _range(schema)
 
 
 def _range(schema: Mapping[str, Any]) -> str:

@@ -15,32 +15,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
-from yaml.composer import ComposerError
-from yaml.events import AliasEvent
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.reader import ReaderError
 
 from sentry_langgraph.config.locate import Path, dotted
+from sentry_langgraph.config.yaml_loader import (
+    CORE,
+    MAX_BYTES,
+    MAX_VALUES,
+    PLAIN,
+    Loader,
+)
 from sentry_langgraph.errors import ConfigError
 
-MAX_BYTES = 1_000_000
-"""Largest file that is read."""
-
-MAX_DEPTH = 40
-"""Deepest nesting."""
-
-MAX_VALUES = 20_000
-"""Most keys and values, counted before and after aliases are expanded."""
-
-_CORE = "tag:yaml.org,2002:"
-_MERGE = f"{_CORE}merge"
-_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})\Z")
-_FLOAT = re.compile(
-    r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z"
-    r"|[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z"
-)
-_BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
-_NULL = re.compile(r"(?:~|null|Null|NULL|)\Z")
+_MERGE = f"{CORE}merge"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PARTS = {"MappingNode": "a mapping", "SequenceNode": "a list"}
 
@@ -73,9 +61,9 @@ def read_yaml(source: str | bytes, file: str | None = None) -> Document:
         ConfigError: It can't be read as one mapping; `line` says where.
     """
     text = _decoded(source, file)
-    loader: _Loader | None = None
+    loader: Loader | None = None
     try:
-        loader = _Loader(text)
+        loader = Loader(text)
         root = loader.get_single_node()
         return _Conversion(file, loader.aliased).document(root)
     except yaml.YAMLError as error:
@@ -107,41 +95,6 @@ def _decoded(source: str | bytes, file: str | None) -> str:
         ) from error
 
 
-class _Loader(yaml.SafeLoader):
-    """PyYAML's parser and composer with bounds and with other rules for plain scalars."""
-
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.aliased: list[Node] = []
-        self._depth = 0
-        self._count = 0
-
-    def compose_node(self, parent: Node | None, index: int) -> Node | None:
-        event = self.peek_event()
-        self._count += 1
-        if self._count > MAX_VALUES:
-            raise ComposerError(None, None, f"more than {MAX_VALUES:,} values", event.start_mark)
-        if self._depth == MAX_DEPTH:
-            raise ComposerError(
-                None, None, f"nested deeper than {MAX_DEPTH} levels", event.start_mark
-            )
-        self._depth += 1
-        node = super().compose_node(parent, index)
-        self._depth -= 1
-        if isinstance(event, AliasEvent) and node is not None:
-            self.aliased.append(node)
-        return node
-
-
-_Loader.add_implicit_resolver(f"{_CORE}bool", _BOOL, list("tTfF"))
-_Loader.add_implicit_resolver(f"{_CORE}int", _INT, list("-+0123456789"))
-_Loader.add_implicit_resolver(f"{_CORE}float", _FLOAT, list("-+.0123456789"))
-_Loader.add_implicit_resolver(f"{_CORE}null", _NULL, ["~", "n", "N", ""])
-_Loader.add_implicit_resolver(_MERGE, re.compile(r"<<\Z"), ["<"])
-
-
 @dataclass(slots=True)
 class _Conversion:
     """One walk over the composed nodes; aliases are expanded, within the bound."""
@@ -154,7 +107,7 @@ class _Conversion:
     spent: int = 0
 
     def document(self, root: Node | None) -> Document:
-        if root is None or (isinstance(root, ScalarNode) and root.tag == f"{_CORE}null"):
+        if root is None or (isinstance(root, ScalarNode) and root.tag == f"{CORE}null"):
             return Document({}, {})
         if not isinstance(root, MappingNode):
             found = _PARTS.get(type(root).__name__, "one value")
@@ -172,9 +125,9 @@ class _Conversion:
     def _value(self, node: Node, path: Path) -> Any:
         self._enter(node, path)
         try:
-            if isinstance(node, MappingNode) and node.tag == f"{_CORE}map":
+            if isinstance(node, MappingNode) and node.tag == f"{CORE}map":
                 return self._values(self._pairs(node, path), path)
-            if isinstance(node, SequenceNode) and node.tag == f"{_CORE}seq":
+            if isinstance(node, SequenceNode) and node.tag == f"{CORE}seq":
                 return [self._item(item, (*path, i)) for i, item in enumerate(node.value)]
             if isinstance(node, ScalarNode):
                 return self._scalar(node, path)
@@ -207,13 +160,13 @@ class _Conversion:
                     for name, pair in source.items():
                         merged.setdefault(name, pair)
                 continue
-            name = self._name(key, path)
-            if name is None:
+            text = self._name(key, path)
+            if text is None:
                 continue
-            if name in own:
-                self._twice(own[name][0], key, (*path, name))
+            if text in own:
+                self._twice(own[text][0], key, (*path, text))
             else:
-                own[name] = (key, value)
+                own[text] = (key, value)
         return {**merged, **own}
 
     def _sources(self, node: Node, path: Path) -> list[dict[str, tuple[Node, Node]]]:
@@ -229,9 +182,8 @@ class _Conversion:
         return found
 
     def _name(self, node: Node, path: Path) -> str | None:
-        if isinstance(node, ScalarNode) and node.tag == f"{_CORE}str":
-            text = self._scalar(node, path)
-            return text if isinstance(text, str) else None
+        if isinstance(node, ScalarNode) and node.tag == f"{CORE}str":
+            return None if self._scalar(node, path) is None else str(node.value)
         if isinstance(node, ScalarNode):
             self._problem(
                 node,
@@ -245,25 +197,16 @@ class _Conversion:
         return None
 
     def _scalar(self, node: ScalarNode, path: Path) -> Any:
-        text, kind = node.value, node.tag.removeprefix(_CORE)
-        match kind:
-            case "str" if not _SURROGATE.search(text):
-                return text
-            case "str":
-                return self._problem(node, path, "the text holds half a character (a surrogate)")
-            case "merge":
-                return text
-            case "null" if _NULL.match(text):
-                return None
-            case "bool" if _BOOL.match(text):
-                return text.lower() == "true"
-            case "int" if _INT.match(text):
-                return int(text)
-            case "float" if _FLOAT.match(text):
-                return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-            case "null" | "bool" | "int" | "float":
-                return self._problem(node, path, f"the value is not a {kind}", value=text)
-        return self._problem(node, path, f"the tag {_tag(node)} is not allowed")
+        text, kind = node.value, node.tag.removeprefix(CORE)
+        if kind == "merge" or (kind == "str" and not _SURROGATE.search(text)):
+            return text
+        if kind == "str":
+            return self._problem(node, path, "the text holds half a character (a surrogate)")
+        if kind not in PLAIN:
+            return self._problem(node, path, f"the tag {_tag(node)} is not allowed")
+        if PLAIN[kind].pattern.match(text):
+            return PLAIN[kind].convert(text)
+        return self._problem(node, path, f"the value does not fit its tag {_tag(node)}", value=text)
 
     def _enter(self, node: Node, path: Path, cost: int = 1) -> None:
         if any(node is one for one in self.open):
@@ -280,9 +223,7 @@ class _Conversion:
 
     def _twice(self, first: Node, second: Node, path: Path) -> None:
         where = f"lines {_line(first)} and {_line(second)}"
-        self._problem(
-            second, path, f"the key stands twice, in {where}", hint="keep one of the two"
-        )
+        self._problem(second, path, f"the key stands twice, in {where}", hint="keep one of the two")
 
     def _problem(self, node: Node, path: Path, message: str, **about: Any) -> None:
         self.problems.setdefault((id(node), message), self._error(node, path, message, **about))
@@ -299,7 +240,7 @@ def _line(node: Node) -> int:
 
 def _tag(node: Node) -> str:
     tag = str(node.tag)
-    return ascii(tag.replace(_CORE, "!!"))[1:-1][:80]
+    return ascii(tag.replace(CORE, "!!"))[1:-1][:80]
 
 
 def _syntax(error: yaml.YAMLError, text: str, file: str | None) -> ConfigError:

@@ -77,9 +77,9 @@ class ActionValidity:
         catalog, step = trajectory.catalog, trajectory.proposal.id
         if not catalog.knows(call.name):
             return _unknown(call, trajectory) if self._options.unknown_tool else None
-        if call.args is None:
-            return _malformed(call, step)
         spec = catalog.tools.get(call.name)
+        if call.args is None:
+            return _malformed(call, spec, step)
         if spec is None:
             return None
         if self._options.arguments and Label.INVALID_ARGUMENTS not in spec.exempt:
@@ -123,11 +123,11 @@ def _unknown(call: ToolCall, trajectory: Trajectory) -> Finding:
         calls=(call.index,),
         tool=call.name[:80],
         suggestion=suggestion,
-        intention=suggestion is not None,
+        intention=suggestion is not None and _owed(catalog.tools.get(suggestion)),
     )
 
 
-def _malformed(call: ToolCall, step: str) -> Finding:
+def _malformed(call: ToolCall, spec: ToolSpec | None, step: str) -> Finding:
     reason = explain(call.raw)
     shown = call.raw if len(call.raw) <= _RAW_SHOWN else call.raw[:_RAW_SHOWN] + "…"
     return Finding(
@@ -138,8 +138,13 @@ def _malformed(call: ToolCall, step: str) -> Finding:
         evidence={"reason": reason, "characters": len(call.raw)},
         calls=(call.index,),
         tool=call.name,
-        intention=True,
+        intention=_owed(spec),
     )
+
+
+def _owed(spec: ToolSpec | None) -> bool:
+    """Whether a refused call stays owed: a change does, a look-up may have become needless."""
+    return spec is not None and spec.read_only is not True
 
 
 def _invalid(
@@ -169,7 +174,7 @@ def _invalid(
         tool=call.name,
         argument=shown[0].path[:120] or None,
         pattern=shown[0].problem,
-        intention=True,
+        intention=_owed(spec),
     )
 
 
@@ -225,7 +230,7 @@ def _message(trajectory: Trajectory) -> Iterator[Finding]:
             evidence={"tool": name},
             tool=name,
             pattern="call_written_as_text",
-            intention=True,
+            intention=_owed(trajectory.catalog.tools.get(name)),
         )
     refused = next((seen for seen in proposal.answered if seen.status == "error"), None)
     if proposal.wants_structured and not proposal.structured and refused is not None:

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from pydantic import ValidationError
 
@@ -103,7 +103,7 @@ def _imported(path: str) -> Any:
 
 def _as_detector(found: Any, kind: str) -> Callable[[Any], Detector]:
     if inspect.isclass(found) and callable(getattr(found, "detect", None)):
-        return found
+        return cast("Callable[[Any], Detector]", found)
     if inspect.isfunction(found):
         return _function_detector(found)
     raise LookupError(f"{kind!r} is neither a class with a detect method nor a function")

@@ -276,6 +276,7 @@ class Repetition:
         **evidence: object,
     ) -> Finding:
         hold = count >= self._options.hold_at
+        failing = _last_failed(tool, trajectory)
         return Finding(
             Label.REPETITION_OR_LOOPING,
             trajectory.proposal.id,
@@ -283,12 +284,22 @@ class Repetition:
             confidence=0.9 if count > self._options.advise_at else 0.8,
             severity=severity or (Severity.HOLD if hold else Severity.ADVISE),
             detail=detail,
-            evidence={"count": count, "tool": tool, **evidence},
+            evidence={"count": count, "tool": tool, "failing": failing, **evidence},
             calls=calls,
             tool=tool,
             pattern=pattern,
             related=related,
         )
+
+
+def _last_failed(tool: str, trajectory: Trajectory) -> bool:
+    """Whether the latest real result of the loop was an error."""
+    for step in reversed(trajectory.steps):
+        for call in reversed(step.calls):
+            result = step.observation_of(call)
+            if call.name == tool and result is not None and not result.own:
+                return result.status == "error"
+    return False
 
 
 def _error_form(result: Observation) -> str:

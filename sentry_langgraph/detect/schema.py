@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import jsonschema
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from referencing import Registry
@@ -47,12 +46,17 @@ def schema_check(schema: Mapping[str, Any]) -> ArgumentCheck:
             errors = sorted(validator.iter_errors(dict(args)), key=lambda e: list(map(str, e.path)))
         except Exception:  # an unresolvable reference: the tool decides
             return ()
-        return tuple(found for error in errors for found in _violations(error))
+        found = [violation for error in errors for violation in _violations(error)]
+        if any(violation.problem == "missing" for violation in found):
+            # a wrong name is often what is missing under the right one
+            known = schema.get("properties") or {}
+            found += [Violation(str(name), "unexpected") for name in args if name not in known]
+        return tuple(dict.fromkeys(found))
 
     return check
 
 
-def _violations(error: jsonschema.ValidationError) -> list[Violation]:
+def _violations(error: Any) -> list[Violation]:
     path = dotted(error.absolute_path)
     if error.validator == "required":
         present = error.instance if isinstance(error.instance, Mapping) else {}
@@ -71,7 +75,7 @@ def _violations(error: jsonschema.ValidationError) -> list[Violation]:
     return [Violation(path, "value", _wanted(error), kind_of(error.instance))]
 
 
-def _wanted(error: jsonschema.ValidationError) -> str:
+def _wanted(error: Any) -> str:
     value = error.validator_value
     if error.validator == "enum":
         return "one of " + ", ".join(str(item) for item in value[:8])

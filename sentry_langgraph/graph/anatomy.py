@@ -8,7 +8,7 @@ the user; nothing is guessed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -129,8 +129,8 @@ def _leads_to(builder: StateGraph[Any, Any, Any, Any], name: str, tools: Sequenc
     for branch in builder.branches.get(name, {}).values():
         if branch.ends is not None and not set(tools).isdisjoint(branch.ends.values()):
             return True
-    ends = builder.nodes[name].ends
-    return bool(ends) and not set(tools).isdisjoint(ends)
+    ends = builder.nodes[name].ends or ()
+    return not set(tools).isdisjoint(ends)
 
 
 def _without_map(builder: StateGraph[Any, Any, Any, Any], tools: Sequence[str]) -> tuple[str, ...]:
@@ -168,8 +168,8 @@ def successors(builder: StateGraph[Any, Any, Any, Any], name: str) -> Iterator[s
             yield end
     for branch in builder.branches.get(name, {}).values():
         yield from branch.ends.values() if branch.ends is not None else builder.nodes
-    if name in builder.nodes and builder.nodes[name].ends:
-        yield from builder.nodes[name].ends
+    if name in builder.nodes:
+        yield from builder.nodes[name].ends or ()
 
 
 def _loop(
@@ -224,7 +224,7 @@ def _path(
     builder: StateGraph[Any, Any, Any, Any], start: str, end: str, avoid: Sequence[str]
 ) -> tuple[str, ...]:
     """The shortest way from `start` to `end` that passes no tool node; empty where none."""
-    queue = deque([(start,)])
+    queue: deque[tuple[str, ...]] = deque([(start,)])
     seen = {start, *avoid}
     while queue:
         path = queue.popleft()
@@ -321,6 +321,6 @@ def _closure(function: Any) -> list[Any]:
 
 
 def _interesting(value: Any) -> bool:
-    return (
-        isinstance(value, Runnable | list | tuple) or isinstance(value, Callable)  # type: ignore[arg-type]
-    ) and not isinstance(value, type)
+    return not isinstance(value, type) and (
+        isinstance(value, Runnable | list | tuple) or callable(value)
+    )

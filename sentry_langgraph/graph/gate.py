@@ -601,11 +601,12 @@ def _target(one: Destination, ends: Mapping[Any, str] | None) -> str:
 
 def _call_id(payload: Any) -> str | None:
     """The call id in a payload to a tool node, in the forms that LangGraph 1.x sends."""
-    if isinstance(payload, Mapping) and isinstance(payload.get("tool_call"), Mapping):
-        return payload["tool_call"].get("id")
-    if isinstance(payload, list) and len(payload) == 1 and isinstance(payload[0], Mapping):
-        return payload[0].get("id")
-    return None
+    call: Any = None
+    if isinstance(payload, Mapping):
+        call = payload.get("tool_call")
+    elif isinstance(payload, list) and len(payload) == 1:
+        call = payload[0]
+    return str(call["id"]) if isinstance(call, Mapping) and call.get("id") else None
 
 
 def _task(task: Task) -> dict[str, str]:

@@ -129,7 +129,7 @@ def _canonical(block: Any) -> str:
 
 def calls_of(message: AIMessage) -> tuple[ToolCall, ...]:
     """All calls of a message, valid ones first, with their positions."""
-    calls = []
+    calls: list[ToolCall] = []
     for call in message.tool_calls:
         args: Any = call.get("args")
         good = isinstance(args, Mapping)

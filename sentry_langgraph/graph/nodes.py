@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
-from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.types import Command, interrupt
 
@@ -177,7 +177,7 @@ class Nodes:
         return self._command(payload["messages"], events, payload["goto"])
 
     def _command(
-        self, messages: Sequence[AnyMessage], events: Sequence[Event], goto: Any
+        self, messages: Sequence[BaseMessage], events: Sequence[Event], goto: Any
     ) -> Command[Any]:
         update: dict[str, Any] = {CHANNEL: list(events)}
         if messages:
@@ -246,13 +246,13 @@ def _decision(answer: Any) -> tuple[str, str]:
     return "stop", ""
 
 
-def _forget(ids: Sequence[str]) -> list[AnyMessage]:
+def _forget(ids: Sequence[str]) -> list[BaseMessage]:
     """Messages that remove ours from the context.
 
     Each is put there first: a removal of an id that something else has already removed would
     raise and end the user's run.
     """
-    gone: list[AnyMessage] = []
+    gone: list[BaseMessage] = []
     for id_ in ids:
         gone += [HumanMessage("", id=id_, name="sentry"), RemoveMessage(id=id_)]
     return gone

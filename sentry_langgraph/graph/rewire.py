@@ -232,7 +232,7 @@ def _updated(gate: Gate, state: Any, command: Command[Any]) -> Sequence[AnyMessa
     before = state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
     update = dict(command._update_as_tuples()).get(key) or []
     new = list(update) if isinstance(update, list | tuple) else [update]
-    return [*(before or ()), *(m for m in new if isinstance(m, BaseMessage))]  # type: ignore[list-item]
+    return [*(before or ()), *(m for m in new if isinstance(m, BaseMessage))]
 
 
 def _heal_before(builder: Builder, healer: Healer, schema: type[Any], skip: Iterable[str]) -> None:

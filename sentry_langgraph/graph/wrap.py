@@ -69,12 +69,12 @@ class SentryGraph(CompiledStateGraph[Any, Any, Any, Any]):
             return output_keys
         return [key for key in self.stream_channels_asis if key != CHANNEL]
 
-    def stream(self, *args: Any, **kwargs: Any) -> Iterator[Any]:  # type: ignore[override]
+    def stream(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
         """As `CompiledStateGraph.stream`, without the ledger in the values."""
         kwargs["output_keys"] = self._visible(kwargs.get("output_keys"))
         return super().stream(*args, **kwargs)
 
-    def astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:  # type: ignore[override]
+    def astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         """As `CompiledStateGraph.astream`, without the ledger in the values."""
         kwargs["output_keys"] = self._visible(kwargs.get("output_keys"))
         return super().astream(*args, **kwargs)

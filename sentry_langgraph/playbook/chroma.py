@@ -210,11 +210,13 @@ class ChromaPlaybook(StoredPlaybook):
         session = getattr(api, "_session", None)
         if session is not None:  # Chroma sets no timeout, and a dead server would hold the agent
             session.timeout = self.options.request_timeout
-        system.start()
         try:
-            yield api
+            system.start()
+            try:
+                yield api
+            finally:
+                system.stop()
         finally:
-            system.stop()
             if session is not None:
                 session.close()
 

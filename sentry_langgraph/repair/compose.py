@@ -19,11 +19,24 @@ from sentry_langgraph.repair.templates import (
     LESSONS,
     OPEN_ACTION,
     REMINDER,
+    REPEATED_ERROR,
     REQUEST,
     STOPPED,
     TEMPLATES,
     Template,
 )
+
+from sentry_langgraph.taxonomy import Label
+
+_CALL_AGAIN = frozenset(
+    {
+        Label.UNKNOWN_TOOL,
+        Label.MALFORMED_ARGUMENTS,
+        Label.INVALID_ARGUMENTS,
+        Label.MALFORMED_MODEL_OUTPUT,
+    }
+)
+"""Labels whose next call is the same tool, or the suggested one, with its parameters."""
 
 _REQUEST_SHARE = 0.4
 _TOOLS_SHOWN = 24
@@ -98,13 +111,17 @@ def partial_answer(finding: Finding, steps: Sequence[Step], task: Task) -> str:
 
 
 def _template(finding: Finding) -> Template:
-    return OPEN_ACTION if finding.pattern == "open_action" else TEMPLATES[finding.label]
+    if finding.pattern == "open_action":
+        return OPEN_ACTION
+    if finding.label is Label.REPETITION_OR_LOOPING and finding.evidence.get("failing"):
+        return REPEATED_ERROR
+    return TEMPLATES[finding.label]
 
 
 def _next(template: Template, finding: Finding, catalog: Catalog) -> str:
     target = finding.suggestion or finding.tool
     spec = catalog.tools.get(target) if target else None
-    if finding.hard and spec is not None and (finding.intention or finding.suggestion):
+    if finding.label in _CALL_AGAIN and spec is not None:
         call = f"call {signature(spec)}."
         if finding.suggestion and finding.suggestion != finding.tool:
             call = f"call {signature(spec)} — the nearest name. All tools: {_tools(catalog)}."
@@ -117,6 +134,7 @@ def _fill(text: str, finding: Finding, catalog: Catalog) -> str:
         tool=finding.tool or "the call",
         detail=finding.detail or finding.label.value,
         tools=_tools(catalog),
+        signature=_call(finding.tool or "", catalog),
     )
 
 

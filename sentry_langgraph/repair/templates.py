@@ -114,6 +114,14 @@ OPEN_ACTION = Template(
 )
 """For a finish while a held action is owed."""
 
+REPEATED_ERROR = Template(
+    _OBSERVED,
+    "call {signature} with other values: the error in the last result says what it does not "
+    "take. Or use another tool: {tools}.",
+    "if the request can't be done with these tools, say what failed and what is missing.",
+)
+"""For a loop whose result is an error: there is no result to take an answer from."""
+
 LAST_ATTEMPT = (
     "This call has now failed {count} times. Do not send it in this form again: use another "
     "tool, or end with an answer that says what could not be done."

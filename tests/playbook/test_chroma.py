@@ -70,13 +70,6 @@ def test_processes(tmp_path: Path) -> None:
     assert len(all_found(at(tmp_path))) == 20
 
 
-def test_threads_with_a_playbook_each(tmp_path: Path) -> None:
-    """Sixteen threads that each open the path and add five lessons lose none."""
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(lambda n: add_five(str(tmp_path), n), range(16)))
-    assert len(all_found(at(tmp_path))) == 80
-
-
 def test_reader_in_another_process(tmp_path: Path) -> None:
     """Another process sees what was just written, and the other way round."""
     playbook = at(tmp_path)
@@ -254,10 +247,10 @@ def test_tampered_record(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> No
 def test_many_deletions(tmp_path: Path) -> None:
     """After many deletions every live lesson is still found."""
     playbook = at(tmp_path)
-    for number in range(40):
+    for number in range(16):
         playbook.add(lesson(f"{number:02}"))
-    playbook.delete([f"{number:02}" for number in range(0, 40, 2)])
-    assert len(all_found(playbook)) == 20
+    playbook.delete([f"{number:02}" for number in range(0, 16, 2)])
+    assert len(all_found(playbook)) == 8
 
 
 def file_in_the_way(path: Path) -> None:
@@ -300,7 +293,7 @@ def test_busy_writer_does_not_starve_others(tmp_path: Path) -> None:
         "import sys, time; from sentry_langgraph.playbook import *;"
         "from sentry_langgraph.records import Lesson; from sentry_langgraph.taxonomy import Label\n"
         "p = ChromaPlaybook(PlaybookOptions(path=sys.argv[1]), embedder=HashedEmbedder())\n"
-        "p.count(); print('on', flush=True); end = time.monotonic() + 4\n"
+        "p.count(); print('on', flush=True); end = time.monotonic() + 3\n"
         "while time.monotonic() < end: p.add(Lesson('busy', Label.HALLUCINATION, 'text'))"
     )
     busy = subprocess.Popen(
@@ -309,12 +302,12 @@ def test_busy_writer_does_not_starve_others(tmp_path: Path) -> None:
     assert busy.stdout is not None
     assert busy.stdout.readline().strip() == "on"
     playbook = at(tmp_path, lock_timeout=3)
-    for _ in range(10):
+    for _ in range(6):
         playbook.record(["a"], Verdict.RECOVERED, at="2026-01-01")
     assert busy.poll() is None
     busy.wait(20)
     busy.stdout.close()
-    assert playbook.get(["a"])[0].uses == 10
+    assert playbook.get(["a"])[0].uses == 6
 
 
 def test_no_server() -> None:
@@ -356,9 +349,8 @@ def test_collection_deleted_on_the_server(server: Server) -> None:
     options = PlaybookOptions(host=server.host, port=server.port, collection="vanishing")
     playbook = ChromaPlaybook(options, embedder=HashedEmbedder())
     playbook.add(lesson())
-    client = chromadb.HttpClient(server.host, server.port)
-    client.delete_collection("vanishing")
-    client.close()
+    with playbook._client(False) as api:
+        api.delete_collection("vanishing")
     assert playbook.count() == 0
     playbook.add(lesson("b"))
     assert [found.id for found in playbook.find()] == ["b"]

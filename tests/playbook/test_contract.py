@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sentry_langgraph.errors import PlaybookError
-from sentry_langgraph.playbook import Playbook
+from sentry_langgraph.playbook import MemoryPlaybook, Playbook
 from sentry_langgraph.playbook.store import StoredPlaybook
 from sentry_langgraph.records import Lesson, LessonQuery, PathStep
 from sentry_langgraph.taxonomy import Label, Verdict
@@ -82,6 +82,15 @@ def test_round_trip(playbook: StoredPlaybook, one: Lesson) -> None:
     playbook.delete([one.id])
     assert exact(playbook.add(one)) == exact(one)
     assert exact(playbook.get([one.id])) == exact([one])
+
+
+def test_values_that_vector_stores_refuse(playbook: StoredPlaybook) -> None:
+    """None, lists, nesting and booleans come back as they were, times as ISO 8601 text."""
+    extra = {"tool": None, "tags": ["a", "b"], "context": {"step": 3}, "score": 0.5, "ok": True}
+    playbook.add(lesson(extra={**extra, "seen": datetime(2026, 1, 2), "pair": (1, None)}))
+    expected = {**extra, "seen": "2026-01-02T00:00:00", "pair": [1, None]}
+    assert exact(playbook.get(["a"])[0].extra) == exact(expected)
+    assert [s.lesson.id for s in playbook.search(LessonQuery(Label.HALLUCINATION, "x"))] == ["a"]
 
 
 @given(one=LESSONS)
@@ -258,7 +267,7 @@ def test_owners(open_backend: Callable[..., StoredPlaybook]) -> None:
 def test_owners_share_a_store(open_backend: Callable[..., StoredPlaybook]) -> None:
     """Two owners of one store do not see, count or delete each other's lessons."""
     ann, bob, everyone = open_backend(owner="ann"), open_backend(owner="bob"), open_backend()
-    if type(ann).__name__ == "MemoryPlaybook":
+    if isinstance(ann, MemoryPlaybook):
         everyone.add(lesson(owner="ann"))
         everyone.add(lesson(owner="bob"))
     else:
@@ -314,17 +323,20 @@ def test_hostile_texts(playbook: StoredPlaybook) -> None:
         assert len(playbook.search(LessonQuery(Label.HALLUCINATION, text))) == 1
 
 
-def test_threads(playbook: StoredPlaybook) -> None:
-    """Sixteen threads add five lessons each; none is lost, none is double."""
+def test_threads(open_backend: Callable[..., StoredPlaybook]) -> None:
+    """Sixteen threads, each with its own playbook where there is a store, lose no lesson."""
+    shared = open_backend()
+    own = not isinstance(shared, MemoryPlaybook)
 
     def work(thread: int) -> None:
+        playbook = open_backend() if own else shared
         for number in range(5):
             playbook.add(lesson(f"{thread}-{number}"))
 
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(work, range(16)))
-    assert playbook.count() == 80
-    assert len(playbook.search(LessonQuery(Label.HALLUCINATION, "order"), 100)) == 80
+    assert shared.count() == 80
+    assert len(shared.search(LessonQuery(Label.HALLUCINATION, "order"), 100)) == 80
 
 
 def test_threads_count_one_lesson(playbook: StoredPlaybook) -> None:
