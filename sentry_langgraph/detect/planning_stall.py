@@ -35,7 +35,9 @@ _WAIT = re.compile(
 _WHILE_I = re.compile(r"\bwhile i\b", re.IGNORECASE)
 _CONDITIONAL = re.compile(
     r"\b(?:once|if|when|whenever|after|as soon as|unless|until|should you|let me know|"
-    r"please (?:provide|confirm|share|tell|reply|send|let|try|follow|check|run|go|restart|turn)|"
+    r"please (?:provide|confirm|share|tell|reply|send|let|try|follow|check|run|go|restart|turn|"
+    r"type|choose|pick|select|answer|specify|enter|give me the)|(?:reply|type|answer|respond) "
+    r"(?:with )?[\"'“‘]|which (?:one|option|of)|"
     r"could you|can you|would you|do you|are you|before i|so (?:that )?i can)\b",
     re.IGNORECASE,
 )
@@ -46,6 +48,10 @@ _OFFER = re.compile(
     re.IGNORECASE,
 )
 _TAIL = 3
+"""Sentences at the end in which a promise is looked for."""
+
+_ASKED = 10
+"""Sentences at the end in which a request to the user makes every promise conditional."""
 
 
 class PlanningStallOptions(DetectorOptions):
@@ -113,10 +119,10 @@ def announces(text: str) -> bool:
     Conditions ("once I have the id"), questions, offers and refusals are not promises.
     """
     sentences = [s for s in _SENTENCES.split(text.strip()[-2000:]) if s.strip()]
-    tail = sentences[-_TAIL:]
-    if not tail or any("?" in sentence for sentence in tail):
+    tail, asked = sentences[-_TAIL:], sentences[-_ASKED:]
+    if not tail or any("?" in sentence or _CONDITIONAL.search(sentence) for sentence in asked):
         return False
-    if any(_CONDITIONAL.search(s) or _OFFER.search(s) for s in tail):
+    if any(_OFFER.search(sentence) for sentence in tail):
         return False
     last = tail[-1]
     if _ANNOUNCES.search(last):

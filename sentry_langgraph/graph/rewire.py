@@ -287,23 +287,41 @@ def _checked(builder: Builder, branch: BranchSpec, healer: Healer, schema: type[
 
 
 def _refuse_before_hooks(builder: Builder, gate: Gate) -> None:
-    """Between the model and its hooks: nobody is asked to approve a call that can't run."""
-    model = gate.loop.model
+    """Between the model and its hooks: nobody is asked to approve a call that can't run.
+
+    Every way from the model to a hook stands back together; one of them leads to the repair.
+    """
+    model, tools = gate.loop.model, set(gate.loop.tools)
+    repairs = True
     for start, end in sorted(builder.edges):
-        if start != model or end == END or end in gate.loop.tools:
+        if start == model and end != END and end not in tools:
+            builder.edges.discard((start, end))
+            plain = BranchSpec(_constant(end), {end: end})
+            builder.branches[model][f"sentry_before_{end}"] = _refusing(plain, gate, repairs)
+            repairs = False
+    for name, branch in list(builder.branches.get(model, {}).items()):
+        if branch.ends is None or name.startswith("sentry_"):
             continue
-        builder.edges.discard((start, end))
-        builder.branches[model][f"sentry_before_{end}"] = _refusing(end, gate)
+        if any(end != END and end not in tools for end in branch.ends.values()):
+            builder.branches[model][name] = _refusing(branch, gate, repairs)
+            repairs = False
 
 
-def _refusing(target: str, gate: Gate) -> BranchSpec:
+def _refusing(branch: BranchSpec, gate: Gate, repairs: bool) -> BranchSpec:
+    path, known = branch.path, dict(branch.ends or {})
+
+    def swap(state: Any, result: Any, config: RunnableConfig) -> Any:
+        refused = gate.refuses(state, config)
+        if refused is None:
+            return result
+        return refused if repairs else []
+
     def route(state: Any, config: RunnableConfig) -> Any:
-        return gate.refuses(state, config) or target
+        return swap(state, path.invoke(state, config), config)
 
     async def aroute(state: Any, config: RunnableConfig) -> Any:
-        return gate.refuses(state, config) or target
+        return swap(state, await path.ainvoke(state, config), config)
 
-    return BranchSpec(
-        routing_callable(route, aroute, f"to_{target}"),
-        {target: target, "invalid action": HARD},
-    )
+    label = {_free("invalid action", known): HARD} if repairs else {}
+    name = getattr(path, "name", None) or "route"
+    return branch._replace(path=routing_callable(route, aroute, name), ends={**known, **label})

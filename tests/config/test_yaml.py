@@ -178,7 +178,8 @@ def test_empty_files_hold_the_defaults(text: str) -> None:
 
 def test_empty_sections_hold_the_defaults() -> None:
     """A section of which every key is commented out counts as left out."""
-    text = "verify:\n  # horizon: 3\nplaybook:\n  kind: none\n  ranking:\ntools:\n  search:\ndetectors:\n"
+    text = "verify:\n  # horizon: 3\nplaybook:\n  kind: none\n  ranking:\ndetectors:\n"
+    text += "tools:\n  search:\n"
     config = SentryConfig.from_yaml_text(text)
     assert config.verify == SentryConfig().verify
     assert config.playbook.ranking == SentryConfig().playbook.ranking

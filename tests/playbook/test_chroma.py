@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +37,37 @@ def at(path: Path, **settings: Any) -> ChromaPlaybook:
     return ChromaPlaybook(PlaybookOptions(path=str(path), **settings), embedder=HashedEmbedder())
 
 
-def add_five(path: str, name: int) -> None:
-    """What one process does."""
-    for number in range(5):
-        at(Path(path)).add(lesson(f"{name}-{number}"))
+WORKER = """
+import sys
+from sentry_langgraph.playbook import ChromaPlaybook, HashedEmbedder, PlaybookOptions
+from sentry_langgraph.records import Lesson
+from sentry_langgraph.taxonomy import Label
+playbook = ChromaPlaybook(PlaybookOptions(path=sys.argv[1]), embedder=HashedEmbedder())
+"""
+"""The beginning of another process; a fresh interpreter, that imports no more than it needs."""
+
+ADD_FIVE = """
+for number in range(5):
+    playbook.add(Lesson(f"{sys.argv[2]}-{number}", Label.HALLUCINATION, "text"))
+"""
+READ_AND_ADD = """
+print(playbook.count())
+playbook.add(Lesson("b", Label.HALLUCINATION, "text"))
+"""
+BUSY = """
+import time
+playbook.count()
+print("on", flush=True)
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    playbook.add(Lesson("busy", Label.HALLUCINATION, "text"))
+"""
+
+
+def process(code: str, *arguments: str) -> subprocess.Popen[str]:
+    """Another process with a playbook on the path that is its first argument."""
+    command = [sys.executable, "-c", WORKER + code, *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def all_found(playbook: ChromaPlaybook) -> set[str]:
@@ -60,13 +86,10 @@ def test_persists(tmp_path: Path) -> None:
 
 def test_processes(tmp_path: Path) -> None:
     """Four processes add five lessons each; none is lost and none damaged."""
-    context = get_context("spawn")
-    workers = [context.Process(target=add_five, args=(str(tmp_path), n)) for n in range(4)]
+    workers = [process(ADD_FIVE, str(tmp_path), str(number)) for number in range(4)]
     for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(60)
-    assert [worker.exitcode for worker in workers] == [0] * 4
+        worker.communicate(timeout=60)
+    assert [worker.returncode for worker in workers] == [0] * 4
     assert len(all_found(at(tmp_path))) == 20
 
 
@@ -74,16 +97,8 @@ def test_reader_in_another_process(tmp_path: Path) -> None:
     """Another process sees what was just written, and the other way round."""
     playbook = at(tmp_path)
     playbook.add(lesson("a"))
-    code = (
-        "import sys; from sentry_langgraph.playbook import *;"
-        "from sentry_langgraph.records import Lesson; from sentry_langgraph.taxonomy import Label;"
-        "p = ChromaPlaybook(PlaybookOptions(path=sys.argv[1]), embedder=HashedEmbedder());"
-        "print(p.count()); p.add(Lesson('b', Label.HALLUCINATION, 'text'))"
-    )
-    out = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert out.stdout.strip() == "1"
+    out, _ = process(READ_AND_ADD, str(tmp_path)).communicate(timeout=60)
+    assert out.strip() == "1"
     assert all_found(playbook) == {"a", "b"}
 
 
@@ -289,25 +304,16 @@ def test_lock_held_elsewhere(tmp_path: Path) -> None:
 def test_busy_writer_does_not_starve_others(tmp_path: Path) -> None:
     """While one process writes without a pause, another gets its turn."""
     at(tmp_path).add(lesson())
-    code = (
-        "import sys, time; from sentry_langgraph.playbook import *;"
-        "from sentry_langgraph.records import Lesson; from sentry_langgraph.taxonomy import Label\n"
-        "p = ChromaPlaybook(PlaybookOptions(path=sys.argv[1]), embedder=HashedEmbedder())\n"
-        "p.count(); print('on', flush=True); end = time.monotonic() + 3\n"
-        "while time.monotonic() < end: p.add(Lesson('busy', Label.HALLUCINATION, 'text'))"
-    )
-    busy = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
-    )
+    busy = process(BUSY, str(tmp_path))
     assert busy.stdout is not None
     assert busy.stdout.readline().strip() == "on"
     playbook = at(tmp_path, lock_timeout=3)
-    for _ in range(6):
+    for _ in range(4):
         playbook.record(["a"], Verdict.RECOVERED, at="2026-01-01")
     assert busy.poll() is None
     busy.wait(20)
     busy.stdout.close()
-    assert playbook.get(["a"])[0].uses == 6
+    assert playbook.get(["a"])[0].uses == 4
 
 
 def test_no_server() -> None:

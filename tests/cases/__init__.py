@@ -1,0 +1,1 @@
+"""Public bug reports as test inputs, run through one harness."""
