@@ -36,6 +36,8 @@ class ToolCall:
         args: The arguments, or None where they are not one JSON object.
         index: Position in the message, from 0, over valid and unparsable calls together.
         raw: The unparsable arguments as text; empty where `args` is set.
+        keys: What `call_key` has computed for this call, by ignored arguments. A cache: it is
+            no part of what the call is.
     """
 
     id: str
@@ -43,6 +45,7 @@ class ToolCall:
     args: Mapping[str, Any] | None
     index: int = 0
     raw: str = ""
+    keys: dict[Any, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,8 @@ class ActionValidity:
 
 
 def _duplicate_ids(calls: tuple[ToolCall, ...]) -> frozenset[str]:
+    if len(calls) == 1 and calls[0].id:
+        return frozenset()
     counts = Counter(call.id for call in calls)
     return frozenset(id_ for id_, count in counts.items() if count > 1 or not id_)
 
@@ -118,10 +120,10 @@ def _unknown(call: ToolCall, trajectory: Trajectory) -> Finding:
         Label.UNKNOWN_TOOL,
         trajectory.proposal.id,
         key=f"{Label.UNKNOWN_TOOL}:{call.name[:80]}",
-        detail=f"there is no tool named `{call.name[:80]}`",
+        detail=f"there is no tool named `{call.name[:80]}`" if call.name else "no tool was named",
         evidence={"name": call.name[:80], "suggestion": suggestion},
         calls=(call.index,),
-        tool=call.name[:80],
+        tool=call.name[:80] or None,
         suggestion=suggestion,
         intention=suggestion is not None and _owed(catalog.tools.get(suggestion)),
     )
@@ -199,8 +201,10 @@ def _value_at(path: str, call: ToolCall) -> str:
 def _unavailable(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Finding | None:
     if spec.polling or not trajectory.steps:
         return None
-    key = call_key(call, spec.ignore_args)
     last = trajectory.steps[-1]
+    if all(seen.status != "error" for seen in last.observations):
+        return None
+    key = call_key(call, spec.ignore_args)
     for earlier in last.calls:
         seen = last.observation_of(earlier)
         if seen is None or seen.own or seen.status != "error":

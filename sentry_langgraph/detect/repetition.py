@@ -84,8 +84,10 @@ class Repetition:
         ]
         if not proposed or not trajectory.steps:
             return ()
-        seen = self._executed(trajectory)
         keys = [self._key(call, spec) for call, spec in proposed]
+        if not self._known(trajectory, keys) and not _errs(trajectory):
+            return ()
+        seen = self._executed(trajectory)
         if not {one.key for one in seen}.isdisjoint(keys):
             stretch = _since_last_change(seen, trajectory, self._spec)
             for rule in (self._cycle, self._exact, self._stale):
@@ -99,7 +101,19 @@ class Repetition:
         return trajectory.catalog.tools.get(name, _UNKNOWN)
 
     def _key(self, call: ToolCall, spec: ToolSpec) -> str:
-        return call_key(call, spec.ignore_args | self._ignored)
+        ignored = self._ignored
+        if spec.ignore_args:
+            ignored = spec.ignore_args | ignored if ignored else spec.ignore_args
+        return call_key(call, ignored)
+
+    def _known(self, trajectory: Trajectory, keys: Sequence[str]) -> bool:
+        """Whether one of the proposed calls was made before in the window."""
+        tools = trajectory.catalog.tools
+        return any(
+            self._key(call, tools.get(call.name, _UNKNOWN)) in keys
+            for step in trajectory.steps
+            for call in step.calls
+        )
 
     def _executed(self, trajectory: Trajectory) -> list[_Seen]:
         executed: list[_Seen] = []
@@ -300,6 +314,10 @@ def _last_failed(tool: str, trajectory: Trajectory) -> bool:
             if call.name == tool and result is not None and not result.own:
                 return result.status == "error"
     return False
+
+
+def _errs(trajectory: Trajectory) -> bool:
+    return any(seen.status == "error" for seen in trajectory.steps[-1].observations)
 
 
 def _error_form(result: Observation) -> str:

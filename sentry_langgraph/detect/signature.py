@@ -34,6 +34,9 @@ def digest(text: str) -> str:
 
 def call_key(call: ToolCall, ignore: AbstractSet[str] = frozenset()) -> str:
     """Names a call by tool and arguments; order of keys and volatile arguments don't count."""
+    known = call.keys.get(ignore)
+    if known is not None:
+        return known
     if call.args is None:
         body = call.raw
     else:
@@ -43,4 +46,6 @@ def call_key(call: ToolCall, ignore: AbstractSet[str] = frozenset()) -> str:
             if name not in ignore and str(name).lower() not in VOLATILE
         }
         body = json.dumps(kept, sort_keys=True, default=str, ensure_ascii=False)
-    return f"{call.name}#{digest(body)}"
+    key = f"{call.name}#{digest(body)}"
+    call.keys[ignore] = key
+    return key

@@ -187,8 +187,9 @@ class Gate:
         if position is None:
             return None
         message = messages[position]
-        if is_own(message) or any(
-            isinstance(later, HumanMessage) for later in messages[position + 1 :]
+        if is_own(message) or (
+            position + 1 < len(messages)
+            and any(isinstance(later, HumanMessage) for later in messages[position + 1 :])
         ):
             return None
         destinations = tuple(result) if isinstance(result, list | tuple) else (result,)
@@ -205,8 +206,9 @@ class Gate:
         if not runs_tools and any(call.args is not None for call in proposal.calls):
             # the router leaves calls aside on purpose: its own limit, or a call it serves itself
             return None
-        task, steps = steps_before(messages, position, self.pipeline.depth)
         events = read_channels(config, (CHANNEL,), fresh=False).get(CHANNEL) or ()
+        depth = self.pipeline.depth if events else self.pipeline.window
+        task, steps = steps_before(messages, position, depth)
         folded = ledger.fold(ledger.of_task(events, task.id)) if events else ledger.EMPTY
         assert isinstance(message, AIMessage)
         return _Scene(
@@ -364,8 +366,6 @@ class Gate:
                     finding,
                     scene.task,
                     Strategy.HARD,
-                    messages=[m.id or "" for m in messages if isinstance(m, HumanMessage)],
-                    removed=self._previous(scene, finding) if not answered else (),
                     tokens=tokens if position == 0 else 0,
                     **scene.context,
                 )
@@ -373,7 +373,6 @@ class Gate:
         payload = {
             "messages": messages,
             "events": events,
-            "removed": self._previous(scene, repair.findings[0]) if not answered else [],
             "goto": self._back,
         }
         return kept, Send(HARD, payload)

@@ -15,12 +15,16 @@ from langgraph.types import Command, Send
 from sentry_langgraph import ledger
 from sentry_langgraph.graph.history import Break, heal, is_broken
 from sentry_langgraph.graph.internals import read_channels, where
-from sentry_langgraph.graph.messages import task_at
+from sentry_langgraph.graph.messages import Memo, task_at
 from sentry_langgraph.graph.state import CHANNEL, HOOK_MESSAGES
 from sentry_langgraph.records import Event, Finding
 from sentry_langgraph.taxonomy import Label
 
 logger = logging.getLogger("sentry_langgraph")
+
+
+_sound = Memo()
+"""Up to where a history was found valid, by model and first message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +51,23 @@ class Healer:
     def broken(self, state: Mapping[str, Any]) -> bool:
         """Whether the model's next request would be refused."""
         try:
-            return self.active and is_broken(self._read(state)[1])
+            return self.active and self._is_broken(self._read(state)[1])
         except Exception:
             logger.exception("the history before %r could not be checked", self.model)
             return False
+
+    def _is_broken(self, messages: Sequence[AnyMessage]) -> bool:
+        """Looks at what is new since the last look, where the history goes on from there."""
+        if not messages:
+            return False
+        first, last = messages[0].id, messages[-1].id
+        position, id_ = _sound.get((self.model, first), (-1, None)) if first else (-1, None)
+        goes_on = 0 <= position < len(messages) and messages[position].id == id_
+        if is_broken(messages, position + 1 if goes_on else 0):
+            return True
+        if first and last:
+            _sound.put((self.model, first), (len(messages) - 1, last))
+        return False
 
     def _read(self, state: Mapping[str, Any]) -> tuple[str, Sequence[AnyMessage]]:
         """The messages that the model will see, and the key they stand under."""

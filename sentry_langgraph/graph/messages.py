@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
+import weakref
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import (
     AIMessage,
@@ -29,11 +30,11 @@ MARK = "sentry"
 _ERROR_TEXT = re.compile(r"\s*(?:error\b|exception\b|traceback \(most recent)", re.IGNORECASE)
 _STOP_KEYS = ("finish_reason", "stop_reason", "done_reason")
 _RAW_KEPT = 4_000
-_TEXT_KEPT = 20_000
-_MEMO = 4_096
+_TEXT_KEPT = 4_000
+_MEMO = 2_048
 
 
-class _Memo(OrderedDict[Any, Any]):
+class Memo(OrderedDict[Any, Any]):
     """A small cache that forgets the oldest entry. Losing one costs time and nothing else."""
 
     def put(self, key: Any, value: Any) -> Any:
@@ -46,8 +47,13 @@ class _Memo(OrderedDict[Any, Any]):
         return value
 
 
-_digests = _Memo()
-_openings = _Memo()
+_steps = Memo()
+_openings = Memo()
+
+# by type name: messages have an abstract metaclass, which makes isinstance slow
+_HUMAN = frozenset({"human", "HumanMessageChunk"})
+_AI = frozenset({"ai", "AIMessageChunk"})
+_TOOL = frozenset({"tool", "ToolMessageChunk"})
 
 
 def is_own(message: BaseMessage) -> bool:
@@ -105,18 +111,9 @@ def _result_text(message: ToolMessage) -> str:
 
 def _digest(message: ToolMessage) -> str:
     content = message.content
-    size = len(content) if isinstance(content, str) else -len(content)
-    key = (message.id, message.tool_call_id, size)
-    known = _digests.get(key) if message.id else None
-    if known is not None:
-        return str(known)
     if isinstance(content, str):
-        made = digest(content)
-    else:
-        made = digest("\n".join(_canonical(block) for block in content))
-    if message.id:
-        _digests.put(key, made)
-    return made
+        return digest(content)
+    return digest("\n".join(_canonical(block) for block in content))
 
 
 def _canonical(block: Any) -> str:
@@ -176,7 +173,7 @@ def message_id(message: BaseMessage, position: int) -> str:
 def last_ai(messages: Sequence[AnyMessage]) -> int | None:
     """The position of the newest message of the agent."""
     for position in range(len(messages) - 1, -1, -1):
-        if isinstance(messages[position], AIMessage):
+        if messages[position].type in _AI:
             return position
     return None
 
@@ -220,21 +217,42 @@ def steps_before(
 ) -> tuple[Task, tuple[Step, ...]]:
     """The current task, and up to `depth` of its steps before the message at `position`."""
     steps: list[Step] = []
-    results: dict[str, Observation] = {}
+    results: list[ToolMessage] = []
     at = position - 1
     while at >= 0 and len(steps) < depth:
         message = messages[at]
-        if isinstance(message, ToolMessage):
-            results.setdefault(message.tool_call_id, observation_of(message))
-        elif isinstance(message, AIMessage):
+        kind = message.type
+        if kind in _TOOL:
+            results.append(cast("ToolMessage", message))
+        elif kind in _AI:
             if not is_own(message):
-                steps.append(_step(message, at, results))
-            results = {}
-        elif isinstance(message, HumanMessage) and not is_own(message):
+                steps.append(_known_step(cast("AIMessage", message), at, results))
+            results = []
+        elif kind in _HUMAN and not is_own(message):
             break
         at -= 1
     steps.reverse()
     return _task(messages, at), tuple(steps)
+
+
+def _known_step(message: AIMessage, position: int, results: Sequence[ToolMessage]) -> Step:
+    """The step of a message, built once for as long as LangGraph keeps the same objects."""
+    key = message.id
+    parts = (message, *results)
+    known = _steps.get(key) if key else None
+    if known is not None:
+        seen, step = known
+        if len(seen) == len(parts) and all(
+            old() is new for old, new in zip(seen, parts, strict=True)
+        ):
+            return cast("Step", step)
+    found: dict[str, Observation] = {}
+    for result in results:
+        found.setdefault(result.tool_call_id, observation_of(result))
+    step = _step(message, position, found)
+    if key:
+        _steps.put(key, (tuple(weakref.ref(part) for part in parts), step))
+    return step
 
 
 def _step(message: AIMessage, position: int, results: Mapping[str, Observation]) -> Step:
@@ -254,26 +272,27 @@ def opening(messages: Sequence[AnyMessage], before: int) -> int | None:
     first = messages[0].id
     known = _openings.get(first) if first else None
     if known is not None:
-        position, id_ = known
+        position, id_, upto, upto_id = known
         if position <= before < len(messages) and messages[position].id == id_:
-            newer = _scan(messages, before, max(position, before - 64))
-            return position if newer is None else _remember(messages, newer)
+            start = upto if position < upto <= before and messages[upto].id == upto_id else position
+            newer = _scan(messages, before, start)
+            return _remember(messages, position if newer is None else newer, before)
     found = _scan(messages, before, -1)
-    return None if found is None else _remember(messages, found)
+    return None if found is None else _remember(messages, found, before)
 
 
 def _scan(messages: Sequence[AnyMessage], start: int, stop: int) -> int | None:
     for position in range(start, stop, -1):
         message = messages[position]
-        if isinstance(message, HumanMessage) and not is_own(message):
+        if message.type in _HUMAN and not is_own(message):
             return position
     return None
 
 
-def _remember(messages: Sequence[AnyMessage], position: int) -> int:
+def _remember(messages: Sequence[AnyMessage], position: int, upto: int) -> int:
     first = messages[0].id
     if first:
-        _openings.put(first, (position, messages[position].id))
+        _openings.put(first, (position, messages[position].id, upto, messages[upto].id))
     return position
 
 

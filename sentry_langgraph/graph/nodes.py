@@ -126,7 +126,8 @@ class Nodes:
                 task,
                 Strategy.HOLD if payload["hold"] else Strategy.ADVISE,
                 lessons=[scored.lesson.id for scored in lessons],
-                messages=[m.id or "" for m in messages if isinstance(m, HumanMessage)],
+                # guidance at a wish to finish stays: it parts two messages of the assistant
+                messages=[] if payload["hold"] else [message.id or "" for message in messages],
                 removed=payload["removed"],
                 tokens=len(text) // 4,
                 seconds=time.perf_counter() - started,

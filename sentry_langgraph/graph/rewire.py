@@ -322,6 +322,6 @@ def _refusing(branch: BranchSpec, gate: Gate, repairs: bool) -> BranchSpec:
     async def aroute(state: Any, config: RunnableConfig) -> Any:
         return swap(state, await path.ainvoke(state, config), config)
 
-    label = {_free("invalid action", known): HARD} if repairs else {}
+    label: dict[Any, str] = {_free("invalid action", known): HARD} if repairs else {}
     name = getattr(path, "name", None) or "route"
     return branch._replace(path=routing_callable(route, aroute, name), ends={**known, **label})
