@@ -80,6 +80,9 @@ def route(
     return (_remind(trajectory), *recorded)
 
 
+_WHOLE_BATCH = frozenset({Label.DUPLICATE_CALL_ID, Label.STRUCTURED_OUTPUT_INVALID})
+"""Labels that keep every call of the message from running."""
+
 _ONE_HOLD = frozenset({"open_action"})
 """Patterns that are held once: an agent that comes to the same end again has decided."""
 
@@ -104,7 +107,7 @@ def _hard(
         return Escalate(invalid[0], human=options.escalation == "human")
     calls = trajectory.proposal.calls
     bad = {index for finding in invalid for index in finding.calls}
-    if any(finding.label is Label.DUPLICATE_CALL_ID for finding in invalid):
+    if any(finding.label in _WHOLE_BATCH for finding in invalid):
         bad = {call.index for call in calls}
     return HardRepair(
         findings=tuple(invalid),

@@ -70,7 +70,9 @@ class ActionValidity:
             if finding is not None:
                 yield finding
         if proposal.finish and not proposal.calls:
-            yield from _message(trajectory)
+            yield from _written(trajectory)
+        if proposal.finish or proposal.calls:
+            yield from _structured(trajectory)
         yield from _lost_results(trajectory)
 
     def _check(self, call: ToolCall, trajectory: Trajectory) -> Finding | None:
@@ -223,7 +225,7 @@ def _unavailable(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Find
     return None
 
 
-def _message(trajectory: Trajectory) -> Iterator[Finding]:
+def _written(trajectory: Trajectory) -> Iterator[Finding]:
     proposal = trajectory.proposal
     if name := written_call(proposal.text, trajectory.catalog):
         yield Finding(
@@ -236,6 +238,12 @@ def _message(trajectory: Trajectory) -> Iterator[Finding]:
             pattern="call_written_as_text",
             intention=_owed(trajectory.catalog.tools.get(name)),
         )
+
+
+def _structured(trajectory: Trajectory) -> Iterator[Finding]:
+    """A refused structured answer: where it came with other calls, running those would end the
+    run without an answer."""
+    proposal = trajectory.proposal
     refused = next((seen for seen in proposal.answered if seen.status == "error"), None)
     if proposal.wants_structured and not proposal.structured and refused is not None:
         yield Finding(
@@ -244,6 +252,7 @@ def _message(trajectory: Trajectory) -> Iterator[Finding]:
             key=f"{Label.STRUCTURED_OUTPUT_INVALID}:{refused.name}",
             detail=f"the answer given through `{refused.name}` was refused",
             evidence={"tool": refused.name},
+            calls=tuple(call.index for call in proposal.calls[-1:]),
             tool=refused.name,
         )
 

@@ -22,6 +22,7 @@ from sentry_langgraph.graph.tools import name_of
 PREFIX = "sentry_"
 
 _HOOK_SUFFIXES = (".after_model", "post_model_hook")
+_APPROVAL = "HumanInTheLoopMiddleware"
 _BEFORE_SUFFIXES = (".before_model", ".before_agent")
 
 
@@ -39,6 +40,7 @@ class Loop:
         model: The node that calls the model.
         exits: Where it goes when it is done, `END` included.
         parallel: Whether the router has further outgoing edges beside those.
+        approval: Whether a hook between model and router asks a person to approve calls.
     """
 
     router: str
@@ -50,6 +52,7 @@ class Loop:
     model: str
     exits: frozenset[str] = field(default_factory=frozenset)
     parallel: bool = False
+    approval: bool = False
 
 
 def find_loops(
@@ -206,6 +209,7 @@ def _loop(
         model=_model(router, path),
         exits=exits,
         parallel=others > 0,
+        approval=any(name.startswith(_APPROVAL) for name in (*path, router)),
     )
 
 

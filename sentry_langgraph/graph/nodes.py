@@ -20,8 +20,9 @@ from langgraph.types import Command, interrupt
 
 from sentry_langgraph import ledger
 from sentry_langgraph.errors import PlaybookError
-from sentry_langgraph.graph.gate import Gate, guidance, refusal
 from sentry_langgraph.graph.internals import has_checkpointer, routing_callable
+from sentry_langgraph.graph.scene import Guard
+from sentry_langgraph.graph.sends import guidance, refusal
 from sentry_langgraph.graph.state import CHANNEL
 from sentry_langgraph.playbook.port import Playbook
 from sentry_langgraph.records import (
@@ -48,13 +49,13 @@ class Nodes:
     """The bodies of Sentry's nodes for one graph.
 
     Args:
-        gates: The gates, by the name of their router.
+        gates: The guarded loops, by the name of their router.
         playbook: Where lessons lie, or None.
         messages_key: The state's key of the messages.
     """
 
     def __init__(
-        self, gates: Mapping[str, Gate], playbook: Playbook | None, messages_key: str
+        self, gates: Mapping[str, Guard], playbook: Playbook | None, messages_key: str
     ) -> None:
         self._gates = gates
         self._playbook = playbook
@@ -86,7 +87,7 @@ class Nodes:
         return routing_callable(run, arun, name)
 
     def hard(self, payload: dict[str, Any], config: RunnableConfig) -> Command[Any]:
-        """Answer the calls that can't run, or remind of a held action."""
+        """Answer the calls that can't run."""
         return self._command(
             [*_forget(payload.get("removed", ())), *payload["messages"]],
             payload["events"],
@@ -94,7 +95,9 @@ class Nodes:
         )
 
     def soft(self, payload: dict[str, Any], config: RunnableConfig) -> Command[Any]:
-        """Give guidance with the lessons that match this failure."""
+        """Give guidance with the lessons that match this failure, or the reminder of a plan."""
+        if "finding" not in payload:
+            return self.hard(payload, config)
         started = time.perf_counter()
         gate = self._gates[payload["loop"]]
         options = gate.pipeline.repair
@@ -186,7 +189,7 @@ class Nodes:
         return Command(update=update, goto=goto if goto is not None else ())
 
     def _lessons(
-        self, gate: Gate, finding: Finding, model: str | None
+        self, gate: Guard, finding: Finding, model: str | None
     ) -> tuple[list[ScoredLesson], str | None]:
         wanted = gate.pipeline.repair.max_lessons
         if self._playbook is None or not wanted:

@@ -7,6 +7,7 @@ follows the barycenters of the neighbours. That is enough for the few nodes of a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -23,6 +24,7 @@ _LAYER = 116.0
 _GAP = 44.0
 _MARGIN = 28.0
 _LANE = 26.0
+_PORT = 15.0
 _SWEEPS = 12
 _LABEL_HEIGHT = 15.0
 _XML_FORBIDDEN = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF], "�")
@@ -44,11 +46,12 @@ def draw_svg(graph: Drawable, *, title: str = "Agent with Sentry") -> str:
         title: What screen readers say.
     """
     drawable = _drawable(graph)
-    boxes = {name: _Box(_width(name), _style(name)) for name in drawable.nodes}
     edges = [
         _Edge(edge.source, edge.target, str(edge.data or "").strip(), edge.conditional)
         for edge in drawable.edges
     ]
+    ends = Counter(name for edge in edges for name in (edge.source, edge.target))
+    boxes = {name: _Box(_width(name, ends[name]), _style(name)) for name in drawable.nodes}
     return _Drawing(boxes, edges).svg(title)
 
 
@@ -356,8 +359,9 @@ def _name(name: str) -> str:
     return {"__start__": "start", "__end__": "end"}.get(name, name)
 
 
-def _width(name: str) -> float:
-    return max(len(_name(name)) * _CHARACTER + 28.0, 64.0)
+def _width(name: str, ends: int) -> float:
+    """Room for the name, and for the edges that meet the node."""
+    return max(len(_name(name)) * _CHARACTER + 28.0, 64.0, ends * _PORT)
 
 
 def _text(text: str) -> str:

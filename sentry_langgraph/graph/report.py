@@ -169,7 +169,7 @@ class SentryReport:
         if self.notices:
             listed = ", ".join(f"{what} ({count})" for what, count in self.notices.items())
             lines.append(f"Notices: {listed}.")
-        return "\n".join(_plain(line) for line in lines)
+        return "\n".join(printable(line) for line in lines)
 
     def __rich__(self) -> Text:
         from rich.text import Text  # noqa: PLC0415 - only who prints needs it
@@ -327,9 +327,11 @@ def evidence_line(evidence: Mapping[str, Any]) -> str:
     """The facts of a finding in one line for people."""
     parts = []
     for key, value in evidence.items():
+        if key == "tool":  # stands beside the label
+            continue
         if key == "violations" and isinstance(value, Sequence):
             parts += [_violation(one) for one in value[:_SHOWN_VIOLATIONS]]
-        elif value not in (None, "", [], {}):
+        elif value is not False and value not in (None, "", [], {}):
             parts.append(f"{key}: {_fact(value)}")
     return "; ".join(parts)
 
@@ -353,7 +355,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _plain(text: str) -> str:
+def printable(text: str) -> str:
     """The text without anything that a terminal would obey: names in it are the model's."""
     return "".join(
         one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text

@@ -18,7 +18,7 @@ from langgraph.graph import END, StateGraph
 from langgraph.types import Command, Send
 
 from sentry_langgraph.graph.anatomy import PREFIX
-from sentry_langgraph.graph.gate import ESCALATE, HARD, SOFT, VERIFY, Gate
+from sentry_langgraph.graph.gate import Gate
 from sentry_langgraph.graph.healing import Healer
 from sentry_langgraph.graph.internals import (
     DEFAULT_ERROR_HANDLER,
@@ -27,6 +27,7 @@ from sentry_langgraph.graph.internals import (
     routing_callable,
 )
 from sentry_langgraph.graph.nodes import Nodes
+from sentry_langgraph.graph.scene import ESCALATE, HARD, SOFT, VERIFY
 
 LABELS = {
     "invalid action": HARD,

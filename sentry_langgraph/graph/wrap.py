@@ -20,10 +20,11 @@ from sentry_langgraph.graph.anatomy import (
     find_loops,
     served_by,
 )
-from sentry_langgraph.graph.gate import HEAL, Clock, Gate, utc_now
+from sentry_langgraph.graph.gate import Gate
 from sentry_langgraph.graph.healing import Healer
 from sentry_langgraph.graph.nodes import Nodes
 from sentry_langgraph.graph.rewire import copy_builder, replaces_messages, wire
+from sentry_langgraph.graph.scene import HEAL, Clock, utc_now
 from sentry_langgraph.graph.state import CHANNEL, view
 from sentry_langgraph.graph.tools import catalog_of, name_of
 from sentry_langgraph.playbook import Playbook, open_playbook
@@ -120,7 +121,15 @@ def with_sentry(
     if settings.mode == "off" or isinstance(compiled, SentryGraph):
         return compiled
     lessons = playbook if playbook is not None else open_playbook(settings.playbook)
-    wiring = _Wiring(settings, lessons, agent, tool_nodes, tuple(tools), messages_key, clock)
+    wiring = _Wiring(
+        settings,
+        lessons,
+        agent=agent,
+        tool_nodes=tool_nodes,
+        tools=tuple(tools),
+        messages_key=messages_key,
+        clock=clock,
+    )
     wrapped = wiring.wrap(compiled)
     if wrapped is None:
         raise WiringError(
@@ -150,6 +159,7 @@ class _Wiring:
         self,
         settings: SentryConfig,
         playbook: Playbook | None,
+        *,
         agent: str | Sequence[str] | None,
         tool_nodes: Sequence[str] | None,
         tools: tuple[Any, ...],

@@ -26,7 +26,7 @@ from sentry_langgraph.repair.templates import (
     Template,
 )
 
-from sentry_langgraph.taxonomy import Label
+from sentry_langgraph.taxonomy import DEFINITIONS, Label
 
 _CALL_AGAIN = frozenset(
     {
@@ -103,7 +103,7 @@ def partial_answer(finding: Finding, steps: Sequence[Step], task: Task) -> str:
         f"`{name}`" + (f" {count} times" if count > 1 else "") for name, count in counts.items()
     )
     return STOPPED.format(
-        reason=finding.detail or finding.label.value,
+        reason=DEFINITIONS[finding.label].meaning if finding.hard else finding.detail,
         label=finding.label.value,
         done=done or "nothing ran with success",
         request=_clip(task.objective, 300) or "it is not known",

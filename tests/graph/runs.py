@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -30,45 +30,57 @@ CONFIG: dict[str, Any] = {"configurable": {"thread_id": "1"}, "recursion_limit":
 
 @dataclass
 class Toolbox:
-    """Four tools that note what they were called with."""
+    """The tools, and what ran since this box was made. One box is in use at a time."""
 
     ran: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        _current[:] = [self]
 
     def names(self) -> list[str]:
         """Names of the tools that ran, sorted: the calls of one batch run side by side."""
         return sorted(name for name, _ in self.ran)
 
     def tools(self) -> list[BaseTool]:
-        """The tools, as objects."""
-        ran = self.ran
-
-        @tool
-        def forecast(city: str, days: int = 1) -> str:
-            """Give the forecast of a city."""
-            ran.append(("forecast", city))
-            return f"mild in {city}"
-
-        @tool
-        def read_page(name: str) -> str:
-            """Read a page."""
-            ran.append(("read_page", name))
-            return f"the page {name}"
-
-        @tool
-        def ask_user(question: str) -> str:
-            """Ask the user."""
-            answer = interrupt(question)
-            ran.append(("ask_user", question))
-            return f"the user says {answer}"
-
-        @tool
-        def note(text: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
-            """Write a note down."""
-            ran.append(("note", text))
-            answer = ToolMessage(f"noted {text}", tool_call_id=tool_call_id, name="note")
-            return Command(update={"messages": [answer]})
-
+        """The tools, as objects. They are made once, since making them is slow."""
         return [forecast, read_page, ask_user, note]
+
+
+_current: list[Toolbox] = []
+
+
+def _ran(name: str, what: str) -> None:
+    _current[0].ran.append((name, what))
+
+
+@tool
+def forecast(city: str, days: int = 1) -> str:
+    """Give the forecast of a city."""
+    _ran("forecast", city)
+    return f"mild in {city}"
+
+
+@tool
+def read_page(name: str) -> str:
+    """Read a page."""
+    _ran("read_page", name)
+    return f"the page {name}"
+
+
+@tool
+def ask_user(question: str) -> str:
+    """Ask the user."""
+    answer = interrupt(question)
+    _ran("ask_user", question)
+    return f"the user says {answer}"
+
+
+@tool
+def note(text: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+    """Write a note down."""
+    _ran("note", text)
+    answer = ToolMessage(f"noted {text}", tool_call_id=tool_call_id, name="note")
+    return Command(update={"messages": [answer]})
 
 
 def script(name: str) -> list[AIMessage]:
@@ -226,9 +238,6 @@ def plain(value: Any) -> str:
 def outcome(messages: Sequence[AnyMessage]) -> list[tuple[str, str, str]]:
     """Type, content and status of each message."""
     return [(m.type, str(m.content), getattr(m, "status", "")) for m in messages]
-
-
-Wrapped = Callable[..., tuple[Graph, ScriptedChatModel, Toolbox]]
 
 
 def made(

@@ -74,8 +74,8 @@ MESSAGES = [
     _user(None, _call("u1", "reboot", "{}")),
     _tool("u1", "rebooted", requestor="user"),
     _said("Did it help?"),
-    _user(None, _call("u2", "check", "{}")),
-    _tool("u2", "ok", requestor="user"),
+    _user(None, _call("c1", "check", "{}")),
+    _tool("c1", "ok", requestor="user"),
     _user("Yes, thanks."),
     _said(None, _call("c1", "get_order", "{order_id: A1}"), _call("c6", "get_order", "[1]")),
     _user("###STOP###"),
@@ -151,7 +151,7 @@ def test_arguments_are_read_as_langchain_reads_them() -> None:
 
 @pytest.mark.parametrize("name", ["runs.jsonl", "runs.jsonl.gz"])
 def test_files_are_read_lazily_and_by_id(tmp_path: Path, name: str) -> None:
-    """Reading stops when the wanted runs are found, and a bad line behind them is never met."""
+    """Runs come one at a time, in the file's order, and a bad line is met only when reached."""
     path = _write(tmp_path, RUN, {**RUN, "id": "r2"}, {"id": "bad"}, name=name)
     assert [run.id for run in load_runs(path, ["r2"])] == ["r2"]
     assert [run.id for run in load_runs(path, [])] == []
@@ -159,6 +159,15 @@ def test_files_are_read_lazily_and_by_id(tmp_path: Path, name: str) -> None:
     assert [next(runs).id, next(runs).id] == ["r1", "r2"]
     with pytest.raises(TraceError, match=rf"{name}:3: not a run"):
         next(runs)
+
+
+def test_reading_stops_when_the_wanted_runs_are_found(tmp_path: Path) -> None:
+    """What stands behind the last wanted run is not even decoded."""
+    path = _write(tmp_path, RUN, name="runs.jsonl")
+    path.write_bytes(path.read_bytes() + b"\n" * 200_000 + b"\xff\n")
+    assert [run.id for run in load_runs(path, ["r1"])] == ["r1"]
+    with pytest.raises(TraceError, match="can't be read"):
+        list(load_runs(path))
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""What Sentry costs: `sentry bench`."""
