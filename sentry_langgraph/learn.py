@@ -15,7 +15,7 @@ from sentry_langgraph.options import Options, Switch
 from sentry_langgraph.records import Catalog, Judgement, Lesson, PathStep
 from sentry_langgraph.taxonomy import DEFINITIONS, Verdict
 
-_NAME = re.compile(r"[A-Za-z_][\w.:-]{0,63}\Z")
+_NAME = re.compile(r"[A-Za-z_][\w-]{0,63}\Z")
 _LONGEST_PATH = 6
 
 

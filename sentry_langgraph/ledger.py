@@ -215,7 +215,8 @@ def fold(  # noqa: PLR0912 (one branch for each kind of event)
     failed = dict(state.failed)
     guidance = {key: list(ids) for key, ids in state.guidance.items()}
     suppressed_keys = set(state.suppressed)
-    soft, streak, last = state.soft_repairs, state.hard_streak, state.last_soft_step
+    soft, last = state.soft_repairs, state.last_soft_step
+    hard_steps = set(state.hard_steps)
     tokens, seconds = state.tokens, state.seconds
     empty = True
     for event in events:
@@ -234,7 +235,7 @@ def fold(  # noqa: PLR0912 (one branch for each kind of event)
             active = {id_: old for id_, old in active.items() if old.key != made.key}
             active[made.id] = made
             if made.hard:
-                streak += 1
+                hard_steps.add(made.step)
             else:
                 soft += 1
                 last = made.step
@@ -245,22 +246,20 @@ def fold(  # noqa: PLR0912 (one branch for each kind of event)
                 failed[key] = failed.get(key, 0) + 1
             else:
                 failed.pop(key, None)
-                if event["strategy"] == Strategy.HARD:
-                    streak = 0
         elif kind == "suppressed":
             suppressed_keys.add((event["failure_key"], event["reason"]))
         elif kind == "notice":
             suppressed_keys.add((event["key"], "notice"))
         elif kind == "escalation" and event["outcome"] == "continue":
             failed.pop(event["key"], None)
-            streak = 0
+            hard_steps.clear()
     if empty:
         return state
     return TaskState(
         active=tuple(active.values()),
         soft_repairs=soft,
         failed=failed,
-        hard_streak=streak,
+        hard_steps=frozenset(hard_steps),
         last_soft_step=last,
         suppressed=frozenset(suppressed_keys),
         tokens=tokens,

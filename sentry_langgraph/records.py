@@ -116,14 +116,17 @@ class Violation:
     Attributes:
         path: The field, such as `root.kids[0].v`; empty for the object itself.
         problem: `missing`, `unexpected`, `type` or `value`.
-        expected: What the schema wants, in words.
+        expected: What the schema wants, in words that hold nothing of the input.
         found: The kind of what was found, such as `string` or `null`.
+        note: What a validator of the tool's own says; it may quote the input, so it is shown
+            to the model and not stored.
     """
 
     path: str
     problem: Literal["missing", "unexpected", "type", "value"]
     expected: str = ""
     found: str = ""
+    note: str = ""
 
 
 ArgumentCheck: TypeAlias = Callable[[Mapping[str, Any]], tuple[Violation, ...]]
@@ -315,7 +318,7 @@ class TaskState:
         active: Repairs whose verdict is open, oldest first.
         soft_repairs: How many soft repairs the task has had.
         failed: How often a repair failed, by failure key.
-        hard_streak: Hard repairs since the last one that recovered.
+        hard_steps: Ids of the messages that hard repairs answered.
         last_soft_step: The message id that the last soft repair answered.
         suppressed: Keys and reasons of what is already recorded and need not be again.
         tokens: Approximate tokens of guidance so far.
@@ -326,7 +329,7 @@ class TaskState:
     active: tuple[ActiveRepair, ...] = ()
     soft_repairs: int = 0
     failed: Mapping[str, int] = field(default_factory=dict)
-    hard_streak: int = 0
+    hard_steps: frozenset[str] = frozenset()
     last_soft_step: str | None = None
     suppressed: frozenset[tuple[str, str]] = frozenset()
     tokens: int = 0
@@ -356,6 +359,16 @@ class Trajectory:
     proposal: Proposal
     catalog: Catalog = field(default_factory=Catalog)
     state: TaskState = field(default_factory=TaskState)
+
+    @property
+    def hard_streak(self) -> int:
+        """How many messages in a row, up to the last one, were answered by a hard repair."""
+        streak = 0
+        for step in reversed(self.steps):
+            if step.id not in self.state.hard_steps:
+                break
+            streak += 1
+        return streak
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ from acting is recorded all the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from sentry_langgraph.options import Count, Options, PositiveCount, Seconds, Share
 from sentry_langgraph.records import (
@@ -50,7 +52,7 @@ class RepairOptions(Options):
     cooldown_steps: Count = 2
     max_guidance_tokens: PositiveCount = 4_000
     max_seconds: Seconds = 60.0
-    max_chars: PositiveCount = 1_200
+    max_chars: Annotated[PositiveCount, Field(ge=200)] = 1_200
     max_lessons: Count = 2
     cleanup: Literal["after_recovery", "never"] = "after_recovery"
     escalation: Literal["stop", "human"] = "stop"
@@ -103,7 +105,7 @@ def _suppress(
 def _hard(
     trajectory: Trajectory, invalid: Sequence[Finding], options: RepairOptions
 ) -> HardRepair | Escalate:
-    if trajectory.state.hard_streak > options.max_hard_attempts:
+    if trajectory.hard_streak > options.max_hard_attempts:
         return Escalate(invalid[0], human=options.escalation == "human")
     calls = trajectory.proposal.calls
     bad = {index for finding in invalid for index in finding.calls}

@@ -81,11 +81,12 @@ def _by_steps(
     following = _after(repair, trajectory.steps)
     if following is None:
         return Judgement(repair, Verdict.EXPIRED, "the repair is older than the window")
-    met = [step for step in following if _meets(repair, step, trajectory)]
-    if len(met) >= options.steps:
-        return Judgement(
-            repair, Verdict.RECOVERED, _why(repair), _path(repair, following, met[-1], trajectory)
-        )
+    in_a_row = 0
+    for step in following:
+        in_a_row = in_a_row + 1 if _meets(repair, step, trajectory) else 0
+        if in_a_row >= options.steps:
+            path = _path(repair, following, step, trajectory)
+            return Judgement(repair, Verdict.RECOVERED, _why(repair), path)
     if len(following) >= options.horizon:
         return Judgement(repair, Verdict.EXPIRED, f"no recovery within {options.horizon} steps")
     return None
@@ -124,7 +125,7 @@ def _call_meets(repair: ActiveRepair, step: Step, call: ToolCall, trajectory: Tr
         return call.name == repair.owes
     if repair.related:
         spec = trajectory.catalog.tools.get(call.name, ToolSpec(call.name))
-        return call_key(call, spec.ignore_args) not in repair.related
+        return call_key(call, spec) not in repair.related
     return True
 
 
@@ -157,7 +158,10 @@ def _path(
                 and known
                 and (not repair.related or _call_meets(repair, step, call, trajectory))
             ):
-                one = PathStep(call.name, tuple(sorted(call.args or ())))
+                # names that the schema knows: one that the model made up could say anything
+                declared = trajectory.catalog.tools[call.name].arguments
+                given = sorted(name for name in call.args or () if name in declared)
+                one = PathStep(call.name, tuple(given))
                 if one not in path:
                     path.append(one)
         if step is last:

@@ -17,12 +17,11 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import MessagesState
-from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt import ToolNode, tools_condition
 
 from sentry_langgraph.bench.sampling import quiet_collector
 from sentry_langgraph.bench.workload import SETTINGS, SHAPES, exchange, look_up_tools, request
 from sentry_langgraph.graph.wrap import with_sentry
-from sentry_langgraph.testing import router
 
 LENGTHS = (10, 1_000, 10_000)
 WINDOW = 5
@@ -69,7 +68,7 @@ def gate_time(samples: int, lengths: Sequence[int] = LENGTHS) -> GateTime:
     """Time the gate at window 5 with ten tools.
 
     Args:
-        samples: Timed calls for each shape and length.
+        samples: Timed calls for each shape and length, one of each by turns.
         lengths: Lengths of the histories, in messages.
     """
     found: list[GateTime] = []
@@ -90,7 +89,7 @@ def _inside_a_run(measure: Callable[[Edge, Edge], None]) -> None:
     builder.add_node("agent", agent)
     builder.add_node("tools", ToolNode(look_up_tools()))
     builder.add_edge(START, "agent")
-    builder.add_conditional_edges("agent", router(), ["tools", END])
+    builder.add_conditional_edges("agent", tools_condition, ["tools", END])
     builder.add_edge("tools", "agent")
     wrapped = with_sentry(builder, {**SETTINGS, "window": WINDOW})
     for graph in (wrapped.builder, builder):

@@ -36,17 +36,19 @@ class Effort:
     """How much is measured.
 
     Attributes:
-        rounds: Rounds of bare and wrapped runs in memory.
-        sqlite_rounds: The same with a SQLite file.
+        turn_seconds: Time for bare and wrapped runs in memory.
+        sqlite_seconds: The same with a SQLite file.
+        least_rounds: Rounds of both that are run in any case.
         samples: Timed calls of the gate for each shape and length of the history.
         imports: Processes for each import.
         lengths: Lengths of the histories, in messages.
     """
 
-    rounds: int = 100
-    sqlite_rounds: int = 20
-    samples: int = 150
-    imports: int = 7
+    turn_seconds: float = 16.0
+    sqlite_seconds: float = 8.0
+    least_rounds: int = 10
+    samples: int = 120
+    imports: int = 5
     lengths: tuple[int, ...] = LENGTHS
 
 
@@ -131,11 +133,11 @@ def measure_overhead(effort: Effort | None = None) -> Overhead:
     effort = effort or Effort()
     turn_sqlite: Ratio | None = None
     footprint: tuple[Footprint, Footprint] | None = None
-    turn = turn_cpu(effort.rounds)
+    turn = turn_cpu(effort.turn_seconds, least=effort.least_rounds)
     gate = gate_time(effort.samples, effort.lengths)
     try:
         footprint = footprints()
-        turn_sqlite = turn_cpu_sqlite(effort.sqlite_rounds)
+        turn_sqlite = turn_cpu_sqlite(effort.sqlite_seconds, least=effort.least_rounds)
     except ImportError:  # the saver is no dependency; the figures say so
         footprint = None
     return Overhead(

@@ -35,7 +35,14 @@ class Ratio:
     rounds: int
 
 
-def compare(base: Callable[[], object], other: Callable[[], object], rounds: int) -> Ratio:
+def compare(
+    base: Callable[[], object],
+    other: Callable[[], object],
+    *,
+    seconds: float,
+    least: int = 20,
+    most: int = 200,
+) -> Ratio:
     """CPU time of `other` in relation to `base`, run by turns in this process.
 
     Each round runs both, the order changes from round to round, and their ratio is taken within
@@ -46,20 +53,23 @@ def compare(base: Callable[[], object], other: Callable[[], object], rounds: int
     Args:
         base: One run of the one.
         other: One run of the other.
-        rounds: How many rounds; two more are run first and not counted.
+        seconds: No round begins after this time, once there are enough.
+        least: Rounds that are run in any case; one more is run first and not counted.
+        most: Rounds after which it ends in any case.
 
     Returns:
         Median and interval of the ratio, and both medians.
     """
     pairs: list[tuple[int, int]] = []
     with quiet_collector():
-        for number in range(rounds + 2):
-            if number % 2:
+        _cpu(base), _cpu(other)
+        end = time.monotonic() + seconds
+        while len(pairs) < most and (len(pairs) < least or time.monotonic() < end):
+            if len(pairs) % 2:
                 second, first = _cpu(other), _cpu(base)
             else:
                 first, second = _cpu(base), _cpu(other)
-            if number >= 2:
-                pairs.append((first, second))
+            pairs.append((first, second))
     return summary(pairs)
 
 

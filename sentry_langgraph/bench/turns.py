@@ -14,14 +14,14 @@ from sentry_langgraph.bench.workload import SETTINGS, TURNS, bare_agent, request
 from sentry_langgraph.graph.wrap import with_sentry
 
 
-def turn_cpu(rounds: int, turns: int = TURNS) -> Ratio:
+def turn_cpu(seconds: float, *, least: int = 20, turns: int = TURNS) -> Ratio:
     """The ratio without a checkpointer: the agent is at its cheapest, Sentry's share largest."""
     bare = bare_agent(turns).compile()
     wrapped = with_sentry(bare_agent(turns), SETTINGS)
-    return compare(_run(bare), _run(wrapped), rounds)
+    return compare(_run(bare), _run(wrapped), seconds=seconds, least=least)
 
 
-def turn_cpu_sqlite(rounds: int, turns: int = TURNS) -> Ratio:
+def turn_cpu_sqlite(seconds: float, *, least: int = 10, turns: int = TURNS) -> Ratio:
     """The ratio with a checkpoint written to a SQLite file at every superstep.
 
     Raises:
@@ -30,7 +30,7 @@ def turn_cpu_sqlite(rounds: int, turns: int = TURNS) -> Ratio:
     with sqlite_saver() as one, sqlite_saver() as two:
         bare = bare_agent(turns).compile(checkpointer=one)
         wrapped = with_sentry(bare_agent(turns).compile(checkpointer=two), SETTINGS)
-        return compare(_run(bare), _run(wrapped), rounds)
+        return compare(_run(bare), _run(wrapped), seconds=seconds, least=least)
 
 
 def _run(graph: Any) -> Callable[[], object]:

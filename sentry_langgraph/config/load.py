@@ -10,8 +10,6 @@ from typing import Any, NoReturn, TypeAlias
 from sentry_langgraph.config.check import check
 from sentry_langgraph.config.models import SentryConfig
 from sentry_langgraph.config.problems import Places
-from sentry_langgraph.config.strict_yaml import read_yaml
-from sentry_langgraph.config.yaml_loader import MAX_BYTES
 from sentry_langgraph.errors import ConfigError
 
 Source: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | SentryConfig | None
@@ -73,6 +71,8 @@ def check_file(path: str | os.PathLike[str]) -> list[ConfigError]:
 
 
 def _checked(text: str | bytes, file: str | None) -> tuple[SentryConfig | None, list[ConfigError]]:
+    from sentry_langgraph.config.strict_yaml import read_yaml  # noqa: PLC0415 - only files need it
+
     document = read_yaml(text, file)
     config, problems = check(document.data, Places(file, document.lines), document.shared)
     unread = {problem.key for problem in document.problems}
@@ -96,6 +96,8 @@ def _raise(problems: Sequence[ConfigError]) -> NoReturn:
 
 
 def _read(path: str | os.PathLike[str]) -> bytes:
+    from sentry_langgraph.config.yaml_loader import MAX_BYTES  # noqa: PLC0415 - as above
+
     name = os.fspath(path)
     if isinstance(name, str) and "\n" in name:
         raise ConfigError(

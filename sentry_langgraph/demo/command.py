@@ -57,7 +57,7 @@ def demo(
     out.print(f"Everything that is written lies in {place}")
     runs = _part_one(out, chosen, agent)
     recoveries = _part_two(out, place, agent) if trace is None else None
-    named = [(f"{one.run.model} {one.run.id[:8]}", one.report) for one in runs]
+    named = [(show.short_name(one.run), one.report) for one in runs]
     if recoveries is not None:
         named += [(f"{one.thread}: {one.task.name}", one.report) for one in recoveries.tasks]
     show.reports(out, named)

@@ -67,6 +67,7 @@ def _played(played: Played) -> dict[str, Any]:
         **asdict(played.cost),
         "calls_beyond_recording": played.beyond,
         "turns": played.turns,
+        "same_call": played.repeats,
         "stopped": played.stopped,
     }
 

@@ -6,10 +6,12 @@ shows what is seen, what would be said, and where the ladder ends, not whether a
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from pydantic import PrivateAttr
 
 from sentry_langgraph import with_sentry
@@ -17,7 +19,8 @@ from sentry_langgraph.demo.agents import AgentKind, build
 from sentry_langgraph.demo.meter import Cost
 from sentry_langgraph.demo.watch import Watch
 from sentry_langgraph.graph.report import SentryReport
-from sentry_langgraph.testing.recorded import RecordedChatModel, recorded_tools
+from sentry_langgraph.testing.messages import is_guidance
+from sentry_langgraph.testing.recorded import RecordedChatModel, canonical, recorded_tools
 from sentry_langgraph.testing.traces import RecordedRun
 
 BEYOND = "(Nothing more was recorded for this turn.)"
@@ -59,6 +62,7 @@ class Played:
         cost: What it took.
         beyond: Model calls for which nothing was recorded.
         turns: User turns that were played.
+        repeats: How often the most frequent call ran, equal arguments counted together.
         stopped: Whether Sentry ended the run.
         answer: The last message.
     """
@@ -66,6 +70,7 @@ class Played:
     cost: Cost
     beyond: int
     turns: int
+    repeats: int
     stopped: bool
     answer: str
 
@@ -120,7 +125,7 @@ def position(message_id: str) -> str:
 
 
 def _play(run: RecordedRun, agent: AgentKind, *, guarded: bool) -> tuple[Watch, Played]:
-    model = TurnModel(run, record=False)
+    model = TurnModel(run=run, record=False)
     graph = build(agent, model, recorded_tools(run))
     if guarded:
         graph = with_sentry(graph, CONFIG)
@@ -136,6 +141,22 @@ def _play(run: RecordedRun, agent: AgentKind, *, guarded: bool) -> tuple[Watch, 
         cost=watch.cost(),
         beyond=model.beyond,
         turns=turns,
+        repeats=_repeats(messages),
         stopped=watch.stop is not None,
         answer=str(messages[-1].text) if messages else "",
     )
+
+
+def _repeats(messages: Sequence[BaseMessage]) -> int:
+    """How often the most frequent call reached its tool."""
+    calls: dict[str, str] = {}
+    ran: Counter[str] = Counter()
+    for message in messages:
+        if isinstance(message, AIMessage):
+            calls |= {
+                str(call["id"]): f"{call['name']} {canonical(call['args'])}"
+                for call in message.tool_calls
+            }
+        elif isinstance(message, ToolMessage) and not is_guidance(message):
+            ran[calls.get(message.tool_call_id, "")] += 1
+    return max(ran.values(), default=0)

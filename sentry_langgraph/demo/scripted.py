@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
 from sentry_langgraph.testing.messages import ai, call, guidance_in, is_guidance
 
@@ -63,7 +63,7 @@ def unknown_tool(order_id: str, text: str) -> Policy:
         if _exhausted(messages):
             return _gives_up()
         named = _NEXT_CALL.search(_guidance(messages))
-        return ai("", call(named[1] if named else "add_order_note", arguments))
+        return ai("", call(named[1] if named else "add_notes", arguments))
 
     return policy
 
@@ -128,7 +128,7 @@ def announced(customer: str, email: str) -> Policy:
     return policy
 
 
-def _another_way(messages: Sequence[BaseMessage], customer: str) -> Mapping[str, Any] | None:
+def _another_way(messages: Sequence[BaseMessage], customer: str) -> ToolCall | None:
     """The next call that the guidance leads to: the lesson's first, else by the list of tools."""
     said = [str(m.text) for m in messages if is_guidance(m)]
     if not said:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -12,11 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from sentry_langgraph.demo.meter import Cost
-from sentry_langgraph.demo.recover import Recoveries, Recovery
+from sentry_langgraph.demo.recover import Done, Recoveries, Recovery
 from sentry_langgraph.demo.reenact import Played, Reenactment, position
 from sentry_langgraph.graph.report import ReportRow, done_line, evidence_line, printable
+from sentry_langgraph.testing.traces import RecordedRun
 
 WIDTH = 100
+_DATE = re.compile(r"-\d{4}-?\d{2}-?\d{2}$")
 
 _CANNOT_HEAR = (
     "Runs of real models, played again through a real LangGraph agent: the model proposes what "
@@ -74,9 +77,10 @@ def reenacted(out: Console, number: int, one: Reenactment) -> None:
         if fresh:
             _quote(out, "What the model is told", fresh)
         elif texts:
-            _line(out, "  The model is told the same plan again.", style="dim")
+            _line(out, "    The model is told the same plan again.", style="dim")
     if not one.report.rows:
         _line(out, "No failure seen.")
+    _repeats(out, one)
     _costs(out, one.bare.cost, one.guarded.cost, _ending(one.bare), _ending(one.guarded))
 
 
@@ -84,23 +88,22 @@ def recovered(out: Console, number: int, one: Recovery) -> None:
     """One task of the scripted agent."""
     _head(out, f"{number}. {one.task.name.capitalize()}: the agent {one.task.failure}")
     _line(out, f"Request: {one.task.request}")
+    _line(out, f"Judged by: {one.task.check} → {one.task.wanted!r}", style="dim")
     texts = list(one.injected)
     for row in one.report.rows:
         _failure(out, "seen", row)
         if texts and row.repaired:
             title = "What the agent is told, with a lesson" if row.lessons else "What it is told"
             _quote(out, title, [texts.pop(0)])
-        if row.verdict:
-            _line(out, f"  Verdict: {row.verdict}: {row.why}", style="green")
     for lesson in one.report.lessons:
         _line(out, f"  Lesson {'stored' if lesson.stored else 'not stored'}: {lesson.text}")
-    _line(out, f"  The agent's answer: {one.guarded.answer}")
+    _quote(out, "The agent's answer", [one.guarded.answer])
     _costs(
         out,
         one.bare.cost,
         one.guarded.cost,
-        _outcome(one.bare.solved, one.bare.value),
-        _outcome(one.guarded.solved, one.guarded.value),
+        _outcome(one.bare),
+        _outcome(one.guarded),
     )
 
 
@@ -109,7 +112,7 @@ def reports(out: Console, named: Iterable[tuple[str, object]]) -> None:
     part(out, "Reports", "What sentry_report(graph, config) says about each run.")
     for name, report in named:
         _head(out, name)
-        out.print(Padding(Text(str(report)), (0, 0, 0, 2)))
+        out.print(Padding(Text(str(report)), (0, 0, 0, 2), expand=False))
 
 
 def lessons(out: Console, recoveries: Recoveries) -> None:
@@ -123,17 +126,19 @@ def lessons(out: Console, recoveries: Recoveries) -> None:
 def picture(out: Console, svg: Path, mermaid_file: Path, mermaid: str) -> None:
     """The picture of the wrapped graph."""
     part(out, "The graph", f"Drawn in {svg}\nThe same as Mermaid text, {mermaid_file}:")
-    out.print(Padding(Text(printable_lines(mermaid.expandtabs(2).strip())), (0, 0, 0, 2)))
+    out.print(
+        Padding(Text(printable_lines(mermaid.expandtabs(2).strip())), (0, 0, 0, 2), expand=False)
+    )
 
 
 def summary(out: Console, runs: Sequence[Reenactment], recoveries: Recoveries | None) -> None:
     """All runs in one table."""
-    table = _table("run", "model calls", "with", "tokens", "with", "end with Sentry")
+    table = _table("run", "calls", "with Sentry", "tokens", "with Sentry", "end with Sentry")
     for run in runs:
         table.add_row(
-            printable(f"{run.run.model} {run.run.id[:8]}"),
+            short_name(run.run),
             *_pair(run.bare.cost, run.guarded.cost),
-            "stopped, honest answer" if run.guarded.stopped else "to the end of the recording",
+            "stopped" if run.guarded.stopped else "recording ends",
         )
     for task in recoveries.tasks if recoveries else ():
         table.add_row(
@@ -141,8 +146,13 @@ def summary(out: Console, runs: Sequence[Reenactment], recoveries: Recoveries | 
             *_pair(task.bare.cost, task.guarded.cost),
             "solved" if task.guarded.solved else "not solved",
         )
-    part(out, "In short", "")
+    part(out, "In short", "Model calls and approximate tokens, without and with Sentry.")
     out.print(table)
+
+
+def short_name(run: RecordedRun) -> str:
+    """A recorded run in few words: the model without its date, and the beginning of the id."""
+    return printable(f"{_DATE.sub('', run.model)} {run.id[:8]}".strip())
 
 
 def printable_lines(text: str) -> str:
@@ -168,7 +178,7 @@ def _quote(out: Console, title: str, texts: Sequence[str]) -> None:
     _line(out, f"    {title}:", style="dim")
     for text in texts:
         for line in printable_lines(text).splitlines():
-            out.print(Padding(Text(f"| {line}", style="cyan"), (0, 0, 0, 6)))
+            out.print(Padding(Text(f"| {line}", style="cyan"), (0, 0, 0, 6), expand=False))
 
 
 def _costs(out: Console, bare: Cost, guarded: Cost, bare_end: str, guarded_end: str) -> None:
@@ -205,15 +215,28 @@ def _pair(bare: Cost, guarded: Cost) -> tuple[str, str, str, str]:
     )
 
 
+def _repeats(out: Console, one: Reenactment) -> None:
+    if one.bare.repeats > 1:
+        _line(
+            out,
+            f"  One and the same call ran {one.bare.repeats} times without Sentry, "
+            f"{one.guarded.repeats} times with it.",
+        )
+    if one.bare.beyond or one.guarded.beyond:
+        _line(
+            out,
+            f"  Model calls for which nothing was recorded: {one.bare.beyond} without Sentry, "
+            f"{one.guarded.beyond} with it.",
+            style="dim",
+        )
+
+
 def _ending(played: Played) -> str:
-    beyond = f", {played.beyond} of the calls beyond it" if played.beyond else ""
-    if played.stopped:
-        return f"stopped in turn {played.turns} with a partial answer"
-    return f"end of the recording{beyond}"
+    return f"stopped in turn {played.turns}" if played.stopped else "end of the recording"
 
 
-def _outcome(solved: bool, value: object) -> str:
-    return f"{'solved' if solved else 'not solved'}; the database says {value!r}"
+def _outcome(done: Done) -> str:
+    return f"{'solved' if done.solved else 'not solved'}: {done.value!r}"
 
 
 def _plan(text: str) -> str:
@@ -228,4 +251,5 @@ def _head(out: Console, text: str) -> None:
 
 def _line(out: Console, text: str, style: str = "") -> None:
     body = text.lstrip(" ")
-    out.print(Padding(Text(printable(body), style=style), (0, 0, 0, len(text) - len(body))))
+    indent = (0, 0, 0, len(text) - len(body))
+    out.print(Padding(Text(printable(body), style=style), indent, expand=False))

@@ -41,7 +41,10 @@ class Watch:
         """One turn: the user says `text`, and the graph runs until it ends."""
         newest = ""
         turn = {"messages": [HumanMessage(text)]}
-        for update in self.graph.stream(turn, self.config, stream_mode="updates"):
+        # a checkpoint at the end of the turn is enough for a report
+        for update in self.graph.stream(
+            turn, self.config, stream_mode="updates", durability="exit"
+        ):
             for message in _messages(update):
                 if isinstance(message, AIMessage):
                     if "sentry" in message.additional_kwargs:
@@ -70,5 +73,7 @@ def _messages(update: Any) -> Iterator[BaseMessage]:
     for change in (update or {}).values():
         changes = change if isinstance(change, list) else [change]
         for one in changes:
-            written = one.get("messages", ()) if isinstance(one, dict) else ()
-            yield from written if isinstance(written, list) else [written]
+            written: Any = one.get("messages") if isinstance(one, dict) else None
+            for message in written if isinstance(written, list) else [written]:
+                if isinstance(message, BaseMessage):
+                    yield message

@@ -30,6 +30,7 @@ _MAX_VIOLATIONS = 4
 _RAW_SHOWN = 200
 _VALUE_SHOWN = 60
 
+_FIELD = re.compile(r"[A-Za-z_][\w.\[\]-]{0,119}\Z")
 _NOT_THERE = re.compile(
     r"\b(?:not found|no such|does(?:n't| not) exist|not available|unavailable|"
     r"unknown (?:id|key|name)|no longer exists?)\b",
@@ -117,7 +118,9 @@ def _duplicate_finding(
 
 def _unknown(call: ToolCall, trajectory: Trajectory) -> Finding:
     catalog = trajectory.catalog
-    suggestion = nearest(call.name, catalog.tools)
+    near = nearest(call.name, catalog.tools)
+    suggestion = near.name if near is not None else None
+    owed = near is not None and near.certain and _owed(catalog.tools.get(near.name))
     return Finding(
         Label.UNKNOWN_TOOL,
         trajectory.proposal.id,
@@ -127,7 +130,7 @@ def _unknown(call: ToolCall, trajectory: Trajectory) -> Finding:
         calls=(call.index,),
         tool=call.name[:80] or None,
         suggestion=suggestion,
-        intention=suggestion is not None and _owed(catalog.tools.get(suggestion)),
+        intention=owed,
     )
 
 
@@ -166,7 +169,7 @@ def _invalid(
         evidence={
             "violations": [
                 {
-                    "argument": violation.path[:120],
+                    "argument": _recorded(violation.path),
                     "problem": violation.problem,
                     "expected": violation.expected[:120],
                     "found": violation.found[:40],
@@ -176,10 +179,15 @@ def _invalid(
         },
         calls=(call.index,),
         tool=call.name,
-        argument=shown[0].path[:120] or None,
+        argument=_recorded(shown[0].path) or None,
         pattern=shown[0].problem,
         intention=_owed(spec),
     )
+
+
+def _recorded(path: str) -> str:
+    """A field as it may stand in the ledger: names, never text that the model made up."""
+    return path if _FIELD.match(path) else ""
 
 
 def _sentence(violation: Violation, call: ToolCall) -> str:
@@ -190,6 +198,8 @@ def _sentence(violation: Violation, call: ToolCall) -> str:
         return f"{field} is not an argument of this tool"
     value = _value_at(violation.path, call)
     got = f"got {value} ({violation.found})" if value else f"got {violation.found}"
+    if violation.note:
+        return f"{field}: {violation.note}, {got}"
     return f"{field} must be {violation.expected or 'of another form'}, {got}"
 
 
@@ -206,12 +216,12 @@ def _unavailable(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Find
     last = trajectory.steps[-1]
     if all(seen.status != "error" for seen in last.observations):
         return None
-    key = call_key(call, spec.ignore_args)
+    key = call_key(call, spec)
     for earlier in last.calls:
         seen = last.observation_of(earlier)
         if seen is None or seen.own or seen.status != "error":
             continue
-        if call_key(earlier, spec.ignore_args) == key and _NOT_THERE.search(seen.text[:2000]):
+        if call_key(earlier, spec) == key and _NOT_THERE.search(seen.text[:2000]):
             return Finding(
                 Label.UNAVAILABLE_TARGET,
                 trajectory.proposal.id,

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import re
 
+_KINDS = {list: "list", bool: "boolean", int: "number", float: "number", type(None): "null"}
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _TRAILING_COMMA = re.compile(r",\s*[}\]]")
 _PYTHON = re.compile(r"\b(?:None|True|False)\b")
@@ -23,20 +25,21 @@ def explain(raw: str) -> str:
         return "the arguments stand in a Markdown code fence; write the bare JSON object"
     try:
         value = json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        return "the arguments are nested too deeply"
     except ValueError as error:
         return _reason(text, error)
     if isinstance(value, dict):
         return "the arguments could not be read as one JSON object"
     if isinstance(value, str):
         return "the arguments are a JSON string that contains JSON; write the object itself"
-    kind = "list" if isinstance(value, list) else "null" if value is None else type(value).__name__
-    return f"the arguments are a JSON {kind}; one JSON object is expected"
+    return f"the arguments are a JSON {_KINDS[type(value)]}; one JSON object is expected"
 
 
 def _reason(text: str, error: ValueError) -> str:  # noqa: PLR0911 (one reason a line)
     try:
         json.loads(text, strict=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     else:
         if _CONTROL.search(text):
@@ -47,16 +50,17 @@ def _reason(text: str, error: ValueError) -> str:  # noqa: PLR0911 (one reason a
         return "NaN and Infinity are not JSON"
     if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
         return "there is text after the JSON object; write one JSON object and nothing else"
-    if _SINGLE_QUOTED.match(text):
+    bare = _STRINGS.sub('""', text)
+    if _SINGLE_QUOTED.match(bare):
         return "single quotes are not JSON; write double quotes"
-    if _TRAILING_COMMA.search(text):
-        return "there is a comma before a closing bracket, which JSON does not allow"
-    if _PYTHON.search(text):
-        return "None, True and False are not JSON; write null, true and false"
     if not text.startswith("{"):
         return "the arguments are not JSON; one JSON object is expected"
     if _unclosed(text):
         return "the JSON object is cut off before its end"
+    if _TRAILING_COMMA.search(bare):
+        return "there is a comma before a closing bracket, which JSON does not allow"
+    if _PYTHON.search(bare):
+        return "None, True and False are not JSON; write null, true and false"
     return "the arguments are not valid JSON"
 
 

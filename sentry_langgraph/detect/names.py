@@ -5,22 +5,58 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sentry_langgraph.detect.naming import reads_by_name
 
 _SEPARATORS = re.compile(r"[.:/]|__")
+_NEGATIONS = re.compile(r"\A(?:un|dis|en|de|in|re|non)")
+_CLOSE = 0.75
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A registered name.
+
+    Attributes:
+        name: The name.
+        certain: Whether it is the same name but for case, separators or a prefix.
+    """
+
+    name: str
+    certain: bool
+
+
+def nearest(name: str, known: Iterable[str]) -> Suggestion | None:
     """The known name that `name` is a spelling of, or None where none is close.
 
-    Letter case, surrounding space and a prefix such as `functions.` are looked through.
+    Letter case, surrounding space and a prefix such as `functions.` are looked through. Names
+    that begin with another verb are no spelling, however alike: `delete_order` is not what
+    `create_order` means.
     """
     names = {_plain(candidate): candidate for candidate in known}
     for form in (name, _SEPARATORS.split(name.strip())[-1]):
         if (plain := _plain(form)) and plain in names:
-            return names[plain]
-    close = difflib.get_close_matches(_plain(name), names, n=1, cutoff=0.7)
-    return names[close[0]] if close else None
+            return Suggestion(names[plain], certain=True)
+    wrong = _plain(name)
+    for close in difflib.get_close_matches(wrong, names, n=3, cutoff=_CLOSE):
+        if _same_verb(wrong, close):
+            return Suggestion(names[close], certain=False)
+    return None
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "_", name.strip().lower())
+
+
+def _same_verb(wrong: str, close: str) -> bool:
+    """Whether the first words are the same, two ways to read, or a slip of one another."""
+    one, other = wrong.partition("_")[0], close.partition("_")[0]
+    if one == other:
+        return True
+    kinds = (reads_by_name(one), reads_by_name(other))
+    if None not in kinds:
+        return kinds == (True, True)
+    if _NEGATIONS.sub("", one) == _NEGATIONS.sub("", other):
+        return False
+    return difflib.SequenceMatcher(None, one, other).ratio() >= _CLOSE

@@ -12,6 +12,7 @@ from sentry_langgraph.records import Finding, Trajectory
 from sentry_langgraph.taxonomy import Label
 
 _SENTENCES = re.compile(r"(?<=[.!?…:])\s+|\n+")
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|```.*?```", re.DOTALL)
 _ACTION = (
     r"(?:look|check|search|find|fetch|get|pull|retriev\w*|read|open|run|call|execut\w*|quer\w*|"
     r"investigat\w*|review|examin\w*|inspect|verif\w*|calculat\w*|comput\w*|compar\w*|analy[sz]e|"
@@ -44,7 +45,8 @@ _CONDITIONAL = re.compile(
 _OFFER = re.compile(
     r"\b(?:happy to|glad to|be here|feel free|anything else|be able to|can help|"
     r"(?:unable|not able) to|cannot|can't|can’t|could not|couldn't|won't|will not|"
-    r"transferred|being transferred)\b",
+    r"transferred|being transferred|tomorrow|tonight|next (?:week|month|time)|later today|"
+    r"on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
     re.IGNORECASE,
 )
 _TAIL = 3
@@ -118,7 +120,8 @@ def announces(text: str) -> bool:
 
     Conditions ("once I have the id"), questions, offers and refusals are not promises.
     """
-    sentences = [s for s in _SENTENCES.split(text.strip()[-2000:]) if s.strip()]
+    said = _QUOTED.sub("", text.strip()[-2000:])
+    sentences = [s for s in _SENTENCES.split(said) if s.strip()]
     tail, asked = sentences[-_TAIL:], sentences[-_ASKED:]
     if not tail or any("?" in sentence or _CONDITIONAL.search(sentence) for sentence in asked):
         return False

@@ -81,7 +81,11 @@ def detector_class(kind: str) -> Callable[[Any], Detector]:
         return BUILT_IN[kind]
     registered = _registered()
     if kind in registered:
-        return _as_detector(registered[kind].load(), kind)
+        try:
+            loaded = registered[kind].load()
+        except Exception as error:
+            raise LookupError(f"the entry point {kind!r} can't be loaded: {error}") from error
+        return _as_detector(loaded, kind)
     if ":" in kind:
         return _as_detector(_imported(kind), kind)
     known = [*BUILT_IN, *registered]
@@ -104,6 +108,8 @@ def _imported(path: str) -> Any:
 def _as_detector(found: Any, kind: str) -> Callable[[Any], Detector]:
     if inspect.isclass(found) and callable(getattr(found, "detect", None)):
         return cast("Callable[[Any], Detector]", found)
+    if inspect.iscoroutinefunction(found):
+        raise LookupError(f"{kind!r} is async; a detector does no I/O and is a plain function")
     if inspect.isfunction(found):
         return _function_detector(found)
     raise LookupError(f"{kind!r} is neither a class with a detect method nor a function")
@@ -135,7 +141,17 @@ def _build(kind: str, options: dict[str, Any], position: int | None) -> Detector
         checked = model.model_validate(options)
     except ValidationError as error:
         raise options_error(error, place) from error
-    return made(checked) if checked.enabled else None
+    if not checked.enabled:
+        return None
+    try:
+        return made(checked)
+    except TypeError as error:
+        raise ConfigError(
+            f"the detector can't be built from its options: {error}",
+            key=f"{place}.kind",
+            value=kind,
+            hint="its __init__ takes one argument, the options",
+        ) from error
 
 
 def options_error(error: ValidationError, place: str) -> ConfigError:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -41,15 +41,13 @@ class RepetitionOptions(DetectorOptions):
         stale_at: Calls that brought nothing new, over all tools, before advice; 0 is off.
         same_error_at: Calls of one tool in a row that end in the same error before advice;
             0 is off.
-        ignore_args: Names of arguments that never count when calls are compared.
     """
 
-    advise_at: PositiveCount = Field(3, ge=2)
-    hold_at: PositiveCount = Field(6, ge=2)
-    max_period: PositiveCount = Field(5, le=20)
+    advise_at: Annotated[PositiveCount, Field(ge=2)] = 3
+    hold_at: Annotated[PositiveCount, Field(ge=2)] = 6
+    max_period: Annotated[PositiveCount, Field(le=20)] = 5
     stale_at: Count = 4
     same_error_at: Count = 4
-    ignore_args: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,6 @@ class Repetition:
 
     def __init__(self, options: RepetitionOptions) -> None:
         self._options = options
-        self._ignored = frozenset(options.ignore_args)
 
     def detect(self, trajectory: Trajectory) -> Iterable[Finding]:
         """At most one finding: the clearest form of the loop."""
@@ -84,7 +81,7 @@ class Repetition:
         ]
         if not proposed or not trajectory.steps:
             return ()
-        keys = [self._key(call, spec) for call, spec in proposed]
+        keys = [call_key(call, spec) for call, spec in proposed]
         if not self._known(trajectory, keys) and not _errs(trajectory):
             return ()
         seen = self._executed(trajectory)
@@ -100,17 +97,11 @@ class Repetition:
     def _spec(self, trajectory: Trajectory, name: str) -> ToolSpec:
         return trajectory.catalog.tools.get(name, _UNKNOWN)
 
-    def _key(self, call: ToolCall, spec: ToolSpec) -> str:
-        ignored = self._ignored
-        if spec.ignore_args:
-            ignored = spec.ignore_args | ignored if ignored else spec.ignore_args
-        return call_key(call, ignored)
-
     def _known(self, trajectory: Trajectory, keys: Sequence[str]) -> bool:
         """Whether one of the proposed calls was made before in the window."""
         tools = trajectory.catalog.tools
         return any(
-            self._key(call, tools.get(call.name, _UNKNOWN)) in keys
+            call_key(call, tools.get(call.name, _UNKNOWN)) in keys
             for step in trajectory.steps
             for call in step.calls
         )
@@ -127,7 +118,7 @@ class Repetition:
         known = result is not None and not result.own
         failed = result is not None and result.status == "error"
         return _Seen(
-            key=self._key(call, self._spec(trajectory, call.name)),
+            key=call_key(call, self._spec(trajectory, call.name)),
             result=result.digest if result is not None and known else None,
             step=position,
             tool=call.name,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Set as AbstractSet
 from hashlib import blake2b
 
-from sentry_langgraph.records import ToolCall
+from sentry_langgraph.records import ToolCall, ToolSpec
 
 VOLATILE = frozenset(
     {
@@ -32,20 +31,27 @@ def digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def call_key(call: ToolCall, ignore: AbstractSet[str] = frozenset()) -> str:
-    """Names a call by tool and arguments; order of keys and volatile arguments don't count."""
-    known = call.keys.get(ignore)
+def call_key(call: ToolCall, spec: ToolSpec) -> str:
+    """Names a call by tool and arguments; order of keys and volatile arguments don't count.
+
+    What the tool's schema requires is never volatile, and neither is the only argument: there
+    it names the target.
+    """
+    ignored = spec.ignore_args
+    known = call.keys.get(ignored)
     if known is not None:
         return known
     if call.args is None:
         body = call.raw
     else:
+        given = {name: value for name, value in call.args.items() if name not in ignored}
+        required = spec.required
         kept = {
             name: value
-            for name, value in call.args.items()
-            if name not in ignore and str(name).lower() not in VOLATILE
+            for name, value in given.items()
+            if name in required or str(name).lower() not in VOLATILE
         }
-        body = json.dumps(kept, sort_keys=True, default=str, ensure_ascii=False)
+        body = json.dumps(kept or given, sort_keys=True, default=str, ensure_ascii=False)
     key = f"{call.name}#{digest(body)}"
-    call.keys[ignore] = key
+    call.keys[ignored] = key
     return key

@@ -17,7 +17,14 @@ _IMPOSSIBLE = re.compile(
     r"\b(?:cannot|can't|can’t|could(?: not|n't|n’t)|unable|not able|not possible|impossible|"
     r"no longer|not (?:available|allowed|permitted|found|eligible|supported)|do(?:es)?(?: not|n't|n’t) "
     r"(?:exist|have|allow|support)|there (?:is|are|was|were) no|no such|failed|denied|declined|"
-    r"refused|sorry|unfortunately|without)\b",
+    r"refused|sorry|unfortunately)\b",
+    re.IGNORECASE,
+)
+
+
+_QUESTIONS = re.compile(r"[^.!?\n]*\?")
+_COURTESY = re.compile(
+    r"\b(?:anything else|something else|any other|help you|be of help|further assist\w*)\b",
     re.IGNORECASE,
 )
 
@@ -74,7 +81,8 @@ class Termination:
 
 def gives_reason(text: str) -> bool:
     """Whether a final message says why something was not done, or asks the user."""
-    return "?" in text[-600:] or bool(_IMPOSSIBLE.search(text))
+    asks = any(not _COURTESY.search(question) for question in _QUESTIONS.findall(text[-1000:]))
+    return asks or bool(_IMPOSSIBLE.search(text))
 
 
 def _finding(proposal: Proposal, pattern: str, detail: str, tool: str | None = None) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,19 +30,19 @@ class Break:
 
 def is_broken(messages: Sequence[AnyMessage], start: int = 0) -> bool:
     """Whether a provider would refuse the history from `start` on."""
-    waiting: set[str] = set()
+    waiting: Counter[str] = Counter()
     for position in range(start, len(messages)):
         message = messages[position]
         if isinstance(message, ToolMessage):
-            if message.tool_call_id not in waiting:
+            if not waiting[message.tool_call_id]:
                 return True
-            waiting.discard(message.tool_call_id)
+            waiting[message.tool_call_id] -= 1
             continue
-        if waiting:
+        if waiting.total():
             return True
         if isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
-            waiting = {call.id for call in calls_of(message)}
-    return bool(waiting)
+            waiting = Counter(call.id for call in calls_of(message))
+    return bool(waiting.total())
 
 
 def heal(messages: Sequence[AnyMessage]) -> tuple[list[AnyMessage], list[Break]]:

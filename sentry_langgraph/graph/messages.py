@@ -158,7 +158,7 @@ def _raw(args: Any) -> str:
     if isinstance(args, str) and args.lstrip().startswith("{"):
         try:
             json.loads(args)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
         else:
             text = json.dumps(args)

@@ -24,6 +24,7 @@ from sentry_langgraph.graph.internals import has_checkpointer, routing_callable
 from sentry_langgraph.graph.scene import Guard
 from sentry_langgraph.graph.sends import guidance, refusal
 from sentry_langgraph.graph.state import CHANNEL
+from sentry_langgraph.learn import fingerprint
 from sentry_langgraph.playbook.port import Playbook
 from sentry_langgraph.records import (
     Event,
@@ -194,6 +195,10 @@ class Nodes:
         wanted = gate.pipeline.repair.max_lessons
         if self._playbook is None or not wanted:
             return [], None
+
+        def current(lesson: Lesson) -> str:
+            return fingerprint(gate.catalog, [step.tool for step in lesson.path])
+
         query = LessonQuery(
             label=finding.label,
             text=" ".join(
@@ -205,7 +210,7 @@ class Nodes:
             model=model,
         )
         try:
-            return self._playbook.search(query, wanted), None
+            return self._playbook.search(query, wanted, fingerprint=current), None
         except Exception as error:  # the port promises PlaybookError; a user's may raise more
             _playbook_fault("lessons could not be looked up", error)
             return [], type(error).__name__

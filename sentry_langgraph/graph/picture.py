@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 from langchain_core.runnables.graph import Graph
@@ -192,7 +193,7 @@ class _Drawing:
         up: dict[str, list[str]] = {name: [] for name in self.spots}
         down: dict[str, list[str]] = {name: [] for name in self.spots}
         for route in self.routes:
-            for one, other in zip(route.spots, route.spots[1:], strict=False):
+            for one, other in pairwise(route.spots):
                 down[one].append(other)
                 up[other].append(one)
         return up, down
@@ -236,20 +237,15 @@ class _Drawing:
 
     def _settle(self, layer: Sequence[str], wanted: Sequence[float]) -> None:
         """Move a layer towards `wanted` without overlaps: the mean of packing from both sides."""
-        rightwards: list[float] = []
-        for name, x in zip(layer, wanted, strict=True):
-            if rightwards:
-                before = self.spots[layer[len(rightwards) - 1]]
-                x = max(x, rightwards[-1] + (before.width + self.spots[name].width) / 2 + _GAP)
-            rightwards.append(x)
-        leftwards: list[float] = []
-        for name, x in zip(reversed(layer), reversed(wanted), strict=True):
-            if leftwards:
-                after = self.spots[layer[len(layer) - len(leftwards)]]
-                x = min(x, leftwards[-1] - (after.width + self.spots[name].width) / 2 - _GAP)
-            leftwards.append(x)
-        for name, one, other in zip(layer, rightwards, reversed(leftwards), strict=True):
-            self.spots[name].x = (one + other) / 2
+        spots = [self.spots[name] for name in layer]
+        room = [(one.width + other.width) / 2 + _GAP for one, other in pairwise(spots)]
+        rightwards, leftwards = list(wanted), list(wanted)
+        for i in range(1, len(spots)):
+            rightwards[i] = max(wanted[i], rightwards[i - 1] + room[i - 1])
+        for i in range(len(spots) - 2, -1, -1):
+            leftwards[i] = min(wanted[i], leftwards[i + 1] - room[i])
+        for spot, one, other in zip(spots, rightwards, leftwards, strict=True):
+            spot.x = (one + other) / 2
 
     # Drawing
 
@@ -313,7 +309,7 @@ class _Drawing:
 
 def _line(points: Sequence[tuple[float, float]], edge: _Edge) -> str:
     path = f"M{points[0][0]:.1f},{points[0][1]:.1f}"
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(points):
         if abs(y1 - y0) <= _HEIGHT:
             path += f" L{x1:.1f},{y1:.1f}"
         else:

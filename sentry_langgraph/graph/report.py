@@ -297,7 +297,7 @@ def _headline(report: SentryReport) -> str:
 def _row(number: int, row: ReportRow) -> list[str]:
     name = f"{row.label} ({row.pattern})" if row.pattern else row.label
     about = f", `{row.tool}`" if row.tool else ""
-    lines = [f"{number:3}. {name}{about}, at message {row.step}"]
+    lines = [f"{number:3}. {name}{about}", f"     message: {row.step}"]
     if row.evidence:
         lines.append(f"     evidence: {evidence_line(row.evidence)}")
     lines.append(f"     done: {done_line(row)}")

@@ -55,7 +55,8 @@ def verdicts(
             outcomes.append({"ids": list(repair.lessons), "verdict": judgement.verdict.value})
         if guard.pipeline.learn.enabled:
             learned = learn(judgement, guard.catalog, _provenance(guard, scene, repair))
-            if learned is not None:
+            # a lesson that was shown has its recovery counted with the outcome
+            if learned is not None and learned.id not in repair.lessons:
                 lessons.append({"lesson": learned.to_dict(), "repair": repair.id})
     payload = {
         "events": [*events, *recorded],
@@ -122,7 +123,7 @@ def hard(guard: Guard, scene: Scene, repair: HardRepair, held: frozenset[int]) -
 
 def _plan(guard: Guard, scene: Scene, finding: Finding, *, with_request: bool = True) -> str:
     options = guard.pipeline.repair
-    attempt = scene.trajectory.state.hard_streak + 1
+    attempt = scene.trajectory.hard_streak + 1
     return compose(
         finding,
         guard.catalog,

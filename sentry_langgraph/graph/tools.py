@@ -192,8 +192,21 @@ def _violation(error: Mapping[str, Any], injected: frozenset[str]) -> Violation 
         return Violation(path, "unexpected")
     message = str(error["msg"])
     expected = message.removeprefix("Input should be ").removeprefix("a valid ")
-    problem = "type" if kind.endswith(("_type", "_parsing", "_from_float")) else "value"
-    return Violation(path, cast("Any", problem), expected, kind_of(error.get("input")))
+    found = kind_of(error.get("input"))
+    if kind.endswith(_TYPE_ERRORS):
+        return Violation(path, "type", expected, found)
+    if kind in _VALUE_ERRORS:
+        return Violation(path, "value", expected, found)
+    return Violation(path, "value", kind, found, note=message)
+
+
+_TYPE_ERRORS = ("_type", "_parsing", "_from_float")
+_VALUE_ERRORS = frozenset(
+    "literal_error enum greater_than greater_than_equal less_than less_than_equal multiple_of "
+    "string_too_short string_too_long string_pattern_mismatch too_short too_long "
+    "finite_number".split()
+)
+"""Errors of pydantic whose message says what is wanted and quotes nothing of the input."""
 
 
 def _is_branch(part: Any) -> bool:
@@ -220,4 +233,5 @@ def _v1_violation(error: Mapping[str, Any], args: Mapping[str, Any]) -> Violatio
         return Violation(path, "missing")
     if error["type"] == "value_error.extra":
         return Violation(path, "unexpected")
-    return Violation(path, "type", str(error["msg"]), kind_of(args.get(str(error["loc"][0]))))
+    found = kind_of(args.get(str(error["loc"][0])))
+    return Violation(path, "type", str(error["type"]), found, note=str(error["msg"]))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from sentry_langgraph.records import Lesson, LessonQuery, ScoredLesson
 from sentry_langgraph.taxonomy import Verdict
+
+Fingerprint: TypeAlias = Callable[[Lesson], str | None]
+"""Digest of the schemas that the tools on a lesson's path have now."""
 
 
 @runtime_checkable
@@ -17,8 +20,14 @@ class Playbook(Protocol):
     a worker thread. Each raises `PlaybookError` when the store can't be reached.
     """
 
-    def search(self, query: LessonQuery, k: int = 3) -> list[ScoredLesson]:
-        """The `k` active lessons of the query's label that fit best, best first."""
+    def search(
+        self, query: LessonQuery, k: int = 3, *, fingerprint: Fingerprint | None = None
+    ) -> list[ScoredLesson]:
+        """The `k` active lessons of the query's label that fit best, best first.
+
+        `fingerprint` gives the digest that the tools of a lesson's path have now; a lesson
+        whose tools have changed weighs less.
+        """
         ...
 
     def add(self, lesson: Lesson) -> Lesson:

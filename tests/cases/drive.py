@@ -11,18 +11,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 
 from cases.observe import Record
+from cases.savers import opened
 from cases.tools import Workshop
 from sentry_langgraph import with_sentry
-from sentry_langgraph.playbook import MemoryPlaybook, Playbook
+from sentry_langgraph.playbook import MemoryPlaybook, Playbook, PlaybookOptions
 from sentry_langgraph.testing import ScriptedChatModel
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 MakeGraph = Callable[[ScriptedChatModel, Workshop, Any], Graph]
 """Builds the agent from model, tools and checkpointer, without Sentry."""
+
+BOTH = ("sync", "async")
+ASYNC = ("async",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +40,12 @@ class Scenario:
         settings: Sentry's configuration.
         rules: What the model refuses.
         config: The config of each invocation.
+        saver: The name of the checkpointer.
         playbook: Lessons to start with; by default a new store in memory.
         prepare: Puts something into the thread before the run.
-        checkpointer: Makes the checkpointer.
+        on_end: What the model does when its script has ended.
+        wrapped: Whether Sentry is there.
+        extra: What the record notes besides.
     """
 
     name: str
@@ -49,12 +55,12 @@ class Scenario:
     settings: Mapping[str, Any]
     rules: Sequence[Any] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
+    saver: str | None = "InMemorySaver"
     playbook: Playbook | None = None
     prepare: Callable[[Graph, dict[str, Any]], None] | None = None
-    checkpointer: Callable[[], Any] = InMemorySaver
     on_end: Any = "raise"
-    workshop: Workshop = field(default_factory=Workshop)
     wrapped: bool = True
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Listener(BaseCallbackHandler):
@@ -69,6 +75,11 @@ class Listener(BaseCallbackHandler):
         """Keep what Sentry reports."""
         if name == "sentry":
             self.events.append(data)
+
+
+def fresh_playbook() -> MemoryPlaybook:
+    """An empty store of lessons."""
+    return MemoryPlaybook(PlaybookOptions(kind="memory", embeddings="hashed"))
 
 
 @contextmanager
@@ -92,61 +103,97 @@ def captured() -> Iterator[list[tuple[str, str, str]]]:
         own.setLevel(before)
 
 
-def run_sync(scenario: Scenario) -> Record:
-    """The scenario through `invoke`."""
-    return asyncio.run(_run(scenario, asynchronous=False))
+def run(scenario: Scenario, mode: str = "sync") -> Record:
+    """Make the run.
+
+    Args:
+        scenario: What to run.
+        mode: `sync`, `async`, `stream`, `astream`, or `parallel` (two threads at once).
+    """
+    return asyncio.run(_run(scenario, mode))
 
 
-def run_async(scenario: Scenario) -> Record:
-    """The scenario through `ainvoke`."""
-    return asyncio.run(_run(scenario, asynchronous=True))
-
-
-async def _run(scenario: Scenario, *, asynchronous: bool) -> Record:
-    workshop = scenario.workshop
+async def _run(scenario: Scenario, mode: str) -> Record:
+    workshop = Workshop()
     model = ScriptedChatModel(
         script=list(scenario.script), rules=tuple(scenario.rules), on_end=scenario.on_end
     )
-    store = scenario.playbook or MemoryPlaybook()
+    store = scenario.playbook or fresh_playbook()
     listener = Listener()
-    with captured() as logs:
-        bare = scenario.make(model, workshop, scenario.checkpointer())
-        graph = (
-            with_sentry(bare, dict(scenario.settings), playbook=store)
-            if scenario.wrapped
-            else bare
-        )
-        config = _config(scenario, listener)
-        started = time.monotonic()
-        if scenario.prepare is not None:
-            scenario.prepare(graph, config)
-        output: Any = None
-        error: BaseException | None = None
-        for given in scenario.inputs:
-            try:
-                if asynchronous:
-                    output = await graph.ainvoke(given, config)
-                else:
-                    output = await asyncio.to_thread(graph.invoke, given, config)
-            except Exception as raised:
-                error = raised
-        seconds = time.monotonic() - started
-        values = graph.get_state(config).values if graph.checkpointer else dict(output or {})
+    async with opened(scenario.saver) as saver:
+        with captured() as logs:
+            graph = scenario.make(model, workshop, saver)
+            if scenario.wrapped:
+                graph = with_sentry(graph, dict(scenario.settings), playbook=store)
+            config = _config(scenario, listener)
+            started = time.monotonic()
+            if scenario.prepare is not None:
+                scenario.prepare(graph, config)
+            outputs: list[Any] = []
+            errors: list[BaseException] = []
+            ledgers: list[list[dict[str, Any]]] = []
+            for given in scenario.inputs:
+                try:
+                    outputs.append(await _invoke(graph, given, config, mode))
+                except Exception as raised:  # noqa: BLE001 - the record keeps it
+                    errors.append(raised)
+                if saver is not None:
+                    ledgers.append(list((await _values(graph, config)).get("sentry") or ()))
+            seconds = time.monotonic() - started
+            output = outputs[-1] if outputs else None
+            values = await _values(graph, config) if saver is not None else dict(output or {})
     return Record(
         name=scenario.name,
-        mode="async" if asynchronous else "sync",
+        mode=mode,
         tool_runs=tuple(workshop.runs),
         requests=tuple(tuple(request) for request in model.requests),
         produced=tuple(model.produced.values()),
         events=tuple(values.get("sentry") or ()),
         values=values,
         output=output,
-        error=error,
+        error=errors[-1] if errors else None,
         logs=tuple(logs),
         seen=tuple(listener.events),
         lessons=tuple(store.find()),
         seconds=seconds,
+        extra={
+            **scenario.extra,
+            "errors": errors,
+            "ledgers": ledgers,
+            "left": len(scenario.script) - model.position,
+        },
     )
+
+
+async def _values(graph: Graph, config: Any) -> dict[str, Any]:
+    return dict((await graph.aget_state(config)).values)
+
+
+async def _invoke(graph: Graph, given: Any, config: Any, mode: str) -> Any:
+    match mode:
+        case "sync":
+            return await asyncio.to_thread(graph.invoke, given, config)
+        case "async":
+            return await graph.ainvoke(given, config)
+        case "stream":
+            return await asyncio.to_thread(
+                lambda: list(graph.stream(given, config, stream_mode="values"))[-1]
+            )
+        case "astream":
+            last: Any = None
+            async for last in graph.astream(given, config, stream_mode="values"):
+                pass
+            return last
+        case "parallel":
+            other = {
+                **config,
+                "configurable": {**config["configurable"], "thread_id": "another thread"},
+            }
+            both = await asyncio.gather(
+                graph.ainvoke(given, config), graph.ainvoke(given, other)
+            )
+            return both[0]
+    raise ValueError(mode)
 
 
 def _config(scenario: Scenario, listener: Listener) -> dict[str, Any]:

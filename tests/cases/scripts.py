@@ -114,12 +114,12 @@ def _assistant(turn: Mapping[str, Any], content: Any, fields: dict[str, Any]) ->
     return made
 
 
-def messages(turns: Sequence[Mapping[str, Any]]) -> list[AnyMessage]:
+def messages(turns: Sequence[Mapping[str, Any]], prefix: str = "given") -> list[AnyMessage]:
     """Several messages, each with an id where it has none."""
     made = []
     for position, turn in enumerate(turns):
         one = message(turn)
         if one.id is None:
-            one.id = f"given-{position}"
+            one.id = f"{prefix}-{position}"
         made.append(one)
     return made

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -175,6 +177,15 @@ def test_dotted_keys_round_trip(parts: list[str | int]) -> None:
     """A dotted key is parsed back to its path, indexes included."""
     path = ("root", *parts)
     assert parsed(dotted(path)) == path
+
+
+def test_yaml_is_imported_for_files_only() -> None:
+    """Settings without a file don't wait for the import of the YAML parser."""
+    code = (
+        "import sys\nfrom sentry_langgraph.config import load_config\n"
+        "load_config(); load_config({'mode': 'off'})\nassert 'yaml' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_line_of_the_nearest() -> None:

@@ -29,10 +29,12 @@ Build: TypeAlias = Callable[..., Graph]
 QUIET: Mapping[str, Any] = {"playbook": {"kind": "none"}}
 """A configuration without lessons: the playbook is not the subject here."""
 
+
 class Chat(TypedDict):
     """The usual state."""
 
     messages: Annotated[list[AnyMessage], add_messages]
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -75,11 +77,13 @@ class Kind:
         graph = self.build(model, tools, **compile_options)
         return with_sentry(graph, config, **self.options(tools))
 
+
 def _hand_written(**options: Any) -> Build:
     def build(model: BaseChatModel, tools: Tools, **compile_options: Any) -> Graph:
         return react_builder(model, tools, **options).compile(**compile_options)
 
     return build
+
 
 def _prebuilt(**options: Any) -> Build:
     def build(model: BaseChatModel, tools: Tools, **compile_options: Any) -> Graph:
@@ -89,19 +93,24 @@ def _prebuilt(**options: Any) -> Build:
 
     return build
 
+
 def _shorten(state: dict[str, Any]) -> dict[str, Any]:
     return {"llm_input_messages": list(state["messages"])}
 
+
 def _look(state: dict[str, Any]) -> dict[str, Any]:
     return {}
+
 
 @before_model
 def counts_down(state: Any, runtime: Any) -> None:
     """A middleware hook that only looks."""
 
+
 @after_model
 def looks_back(state: Any, runtime: Any) -> None:
     """A middleware hook that only looks."""
+
 
 def _middlewares() -> list[Any]:
     from langchain.agents.middleware import AgentMiddleware
@@ -117,20 +126,20 @@ def _middlewares() -> list[Any]:
 
     return [counts_down, looks_back, Passing()]
 
+
 def _langchain(middleware: Callable[[], list[Any]]) -> Build:
     def build(model: BaseChatModel, tools: Tools, **compile_options: Any) -> Graph:
         return create_agent(model, list(tools), middleware=middleware(), **compile_options)
 
     return build
 
+
 def commanding(model: BaseChatModel, tools: Tools, **compile_options: Any) -> Graph:
     """An agent that says where to go by `Command(goto=…)`."""
     bound = model.bind_tools(list(tools))
 
     def decide(message: Any) -> Command[Literal["tools", "__end__"]]:
-        return Command(
-            update={"messages": [message]}, goto="tools" if message.tool_calls else END
-        )
+        return Command(update={"messages": [message]}, goto="tools" if message.tool_calls else END)
 
     def agent(state: Chat) -> Command[Literal["tools", "__end__"]]:
         return decide(bound.invoke(state["messages"]))
@@ -147,6 +156,7 @@ def commanding(model: BaseChatModel, tools: Tools, **compile_options: Any) -> Gr
     builder.add_edge("tools", "agent")
     return builder.compile(**compile_options)
 
+
 def nested(
     model: BaseChatModel,
     tools: Tools,
@@ -159,6 +169,7 @@ def nested(
     builder.add_edge(START, "assistant")
     builder.add_edge("assistant", END)
     return builder.compile(**compile_options)
+
 
 def two_agents(model: BaseChatModel, tools: Tools, **compile_options: Any) -> Graph:
     """Two agents, each with its own tool node; the request decides which one works."""
@@ -184,8 +195,10 @@ def two_agents(model: BaseChatModel, tools: Tools, **compile_options: Any) -> Gr
     builder.add_conditional_edges(START, triage, ["scout", "booker"])
     return builder.compile(**compile_options)
 
+
 def _plain(tools: Tools) -> Mapping[str, Any]:
     return {"tool_nodes": ["tools"], "tools": list(tools)}
+
 
 KINDS: tuple[Kind, ...] = (
     Kind("react_typeddict", _hand_written()),
@@ -199,7 +212,6 @@ KINDS: tuple[Kind, ...] = (
     Kind("prebuilt_v2", _prebuilt(version="v2")),
     Kind("prebuilt_v1_pre", _prebuilt(version="v1", pre_model_hook=_shorten)),
     Kind("prebuilt_v2_pre", _prebuilt(version="v2", pre_model_hook=_shorten)),
-
     Kind("prebuilt_v2_post", _prebuilt(version="v2", post_model_hook=_look)),
     Kind("create_agent", _langchain(list), agent="model"),
     Kind("create_agent_3", _langchain(_middlewares), agent="model"),

@@ -106,11 +106,11 @@ SCRIPTS: dict[str, list[AIMessage]] = {
         ),
         _DONE,
     ],
-    "unknown": [ai("", call("forcast", {"city": "Oslo"}, id="c1"), id="m1"), _look(2), _DONE],
-    "wrong_type": [_look(1, days="many"), _look(2), _DONE],
-    "malformed": [
-        ai("", invalid_call("forecast", '{"city": Oslo', id="c1"), id="m1"),
-        _look(2),
+    "hard": [
+        ai("", call("forcast", {"city": "Oslo"}, id="c1"), id="m1"),
+        _look(2, days="many"),
+        ai("", invalid_call("forecast", '{"city": Oslo', id="c3"), id="m3"),
+        _look(4),
         _DONE,
     ],
     "mixed": [
@@ -123,8 +123,14 @@ SCRIPTS: dict[str, list[AIMessage]] = {
         _look(3),
         _DONE,
     ],
-    "stall": [_look(1), ai("I will now check the sea page.", id="m2"), _look(3, "Bergen"), _DONE],
-    "empty": [_look(1), ai("", id="m2"), _DONE],
+    "finish": [
+        _look(1),
+        ai("I will now check the sea page.", id="m2"),
+        _look(3, "Bergen"),
+        ai("", id="m4"),
+        _DONE,
+    ],
+    "advised": [_look(1), _look(2), _look(3), _look(4, "Bergen"), _DONE],
     "loop": [_look(step) for step in range(1, 13)],
     "asks": [
         _look(1),

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
+
+from sentry_langgraph.testing import ai, call
 
 from .kinds import Kind
 from .runs import (
@@ -37,30 +38,21 @@ async def _run(kind: Kind, drive: Drive, name: str) -> tuple[Any, ...]:
     return messages, events, model, box
 
 
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("unknown", "unknown_tool"),
-        ("wrong_type", "invalid_arguments"),
-        ("malformed", "malformed_arguments"),
-    ],
-)
-async def test_hard_failure(kind: Kind, drive: Drive, name: str, label: str) -> None:
-    """An invalid call is answered by one error that ends on the request, runs nothing, and
-    the next call recovers."""
-    messages, events, model, box = await _run(kind, drive, name)
-    assert [m.type for m in messages] == ["human", "ai", "tool", "ai", "tool", "ai"]
-    refusal = messages[2]
-    assert (refusal.status, refusal.tool_call_id) == ("error", "c1")
-    assert refusal.content.endswith(REQUEST)
+async def test_hard_failures(kind: Kind, drive: Drive) -> None:
+    """Each invalid call is answered by one error that ends on the request, and runs nothing;
+    the valid call after them recovers."""
+    messages, events, model, box = await _run(kind, drive, "hard")
+    assert [m.type for m in messages] == ["human", *["ai", "tool"] * 4, "ai"]
+    for position, call_id in ((2, "c1"), (4, "c2"), (6, "c3")):
+        refusal = messages[position]
+        assert (refusal.status, refusal.tool_call_id) == ("error", call_id)
+        assert refusal.content.endswith(REQUEST)
     assert box.names() == ["forecast"]
-    assert model.calls == 3
-    assert [(e["kind"], e["label"]) for e in events] == [
-        ("failure", label),
-        ("repair", label),
-        ("verdict", label),
-    ]
-    assert events[-1]["verdict"] == "recovered"
+    assert model.calls == 5
+    labels = ["unknown_tool", "invalid_arguments", "malformed_arguments"]
+    assert [e["label"] for e in kinds_of(events, "failure")] == labels
+    assert [e["label"] for e in kinds_of(events, "repair")] == labels
+    assert [e["verdict"] for e in kinds_of(events, "verdict")] == ["recovered"] * 3
 
 
 async def test_mixed_batch(kind: Kind, drive: Drive) -> None:
@@ -92,38 +84,50 @@ async def test_loop_ladder(kind: Kind, drive: Drive) -> None:
     assert isinstance(last, AIMessage)
     assert last.additional_kwargs["sentry"]["outcome"] == "stopped"
     assert last.additional_kwargs["sentry"]["finished"] is False
-    assert all(m.status == "error" for m in messages[-4:] if isinstance(m, ToolMessage))
+    assert [m.status for m in messages if m.type == "tool"] == [*["success"] * 5, *["error"] * 2]
 
 
 async def test_advice_follows_the_results(kind: Kind, drive: Drive) -> None:
-    """Advice stands once, after the tool results, in the request that follows the repair."""
-    _, _, model, _ = await _run(kind, drive, "loop")
-    guided = [r for r in model.requests if any(is_guide(m) for m in r)]
-    assert guided
-    first = guided[0]
-    assert is_guide(first[-1])
-    assert isinstance(first[-2], ToolMessage)
-    assert first[-2].content == "mild in Oslo"
-    assert str(first[-1].content).endswith(REQUEST)
-    assert max(sum(map(is_guide, r)) for r in guided) == 1
-    assert [m.type for m in model.requests[3]] == [m.type for m in first]
-
-
-@pytest.mark.parametrize(
-    ("name", "label"), [("stall", "planning_stall"), ("empty", "termination_miscalibration")]
-)
-async def test_wish_to_finish_is_held(kind: Kind, drive: Drive, name: str, label: str) -> None:
-    """A turn that would end on a promise or on nothing goes on with guidance, and once the
-    agent has recovered the guidance leaves the context."""
-    messages, events, model, box = await _run(kind, drive, name)
-    assert [(e["kind"], e["label"]) for e in events if e["kind"] != "lesson"] == [
-        ("failure", label),
-        ("repair", label),
-        ("verdict", label),
-    ]
-    assert events[1]["strategy"] == "hold"
+    """Advice stands once, after the tool results, ends on the request, and leaves the context
+    once the agent has recovered."""
+    messages, events, model, _ = await _run(kind, drive, "advised")
+    assert [m.type for m in model.requests[3]] == ["human", *["ai", "tool"] * 3, "human"]
+    assert is_guide(model.requests[3][-1])
+    assert str(model.requests[3][-1].content).endswith(REQUEST)
+    assert [e["strategy"] for e in kinds_of(events, "repair")] == ["advise"]
     assert [e["verdict"] for e in kinds_of(events, "verdict")] == ["recovered"]
-    assert isinstance(model.requests[2][-1], HumanMessage)
-    assert is_guide(model.requests[2][-1])
-    assert messages[-1].content == "It is mild in Oslo."
     assert not any(is_guide(m) for m in messages)
+
+
+async def test_wish_to_finish_is_held(kind: Kind, drive: Drive) -> None:
+    """A turn that would end on a promise or on nothing goes on with guidance. Where the
+    guidance parts two messages of the agent it stays, so the next turn is valid too."""
+    messages, events, model, _ = await _run(kind, drive, "finish")
+    labels = ["planning_stall", "termination_miscalibration"]
+    assert [e["label"] for e in kinds_of(events, "failure")] == labels
+    assert [e["strategy"] for e in kinds_of(events, "repair")] == ["hold", "hold"]
+    assert [e["verdict"] for e in kinds_of(events, "verdict")] == ["recovered", "recovered"]
+    assert is_guide(model.requests[2][-1])
+    assert is_guide(model.requests[4][-1])
+    assert messages[-1].content == "It is mild in Oslo."
+
+
+async def test_next_turn_starts_anew(kind: Kind, drive: Drive) -> None:
+    """After a run that Sentry stopped, a new user message starts a new task: the history is
+    valid, and the same call is no repetition any more."""
+    saver = InMemorySaver()
+    graph, model, box = made(kind, "loop", checkpointer=saver)
+    await drive.invoke(graph, request(kind.key))
+    ran = len(box.ran)
+    model.script.clear()
+    model.script.extend([*([""] * 7), _again(), "Still mild."])
+    await drive.invoke(graph, request(kind.key, "And now?", id="h2"))
+    state = await drive.state(graph)
+    assert state.values[kind.key][-1].content == "Still mild."
+    assert faults_of(state.values[kind.key]) == []
+    assert len(box.ran) == ran + 1
+    assert not [e for e in events_of(graph, saver) if e["task"] == "h2"]
+
+
+def _again() -> AIMessage:
+    return ai("", call("forecast", {"city": "Oslo"}, id="c90"), id="m90")

@@ -15,8 +15,7 @@ MODES = ("values", "updates", "messages", "custom", "debug", "tasks", "checkpoin
 
 def _told(states: list[Any], key: str) -> list[Any]:
     return [
-        (state.metadata["step"], state.next, outcome(state.values.get(key, ())))
-        for state in states
+        (state.metadata["step"], state.next, outcome(state.values.get(key, ()))) for state in states
     ]
 
 
@@ -47,9 +46,7 @@ async def test_same_stream(kind: Kind, drive: Drive) -> None:
     chunks = []
     for bare in (True, False):
         graph, _, _ = made(kind, "single", bare=bare, checkpointer=InMemorySaver())
-        got = await drive.stream(
-            graph, request(kind.key), stream_mode=list(MODES), subgraphs=True
-        )
+        got = await drive.stream(graph, request(kind.key), stream_mode=list(MODES), subgraphs=True)
         chunks.append([plain(chunk) for chunk in got])
     assert chunks[1] == chunks[0]
     assert len(chunks[0]) > 20

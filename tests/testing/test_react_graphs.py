@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Annotated, Any
 
 import pytest
@@ -108,3 +109,16 @@ def test_tool_errors_are_handled_as_asked() -> None:
     graph = react_graph(ScriptedChatModel(script=script), [fail], handle_tool_errors=True)
     out = graph.invoke({"messages": [("user", "x")]})
     assert out["messages"][2].status == "error"
+
+
+async def test_async_runs_call_the_model_on_the_event_loop() -> None:
+    """The agent node has an async body of its own and needs no worker thread."""
+    threads = []
+
+    def answer(_: list[Any]) -> str:
+        threads.append(threading.current_thread())
+        return "done"
+
+    graph = react_graph(ScriptedChatModel(script=[answer]), [add])
+    await graph.ainvoke({"messages": [("user", "x")]})
+    assert threads == [threading.current_thread()]

@@ -1,0 +1,71 @@
+"""A wrong tool name is answered by the name it is a spelling of, or by none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import TEXTS
+
+from sentry_langgraph.detect.names import nearest
+
+KNOWN = ["search_orders", "get_order", "cancel_order", "send_email"]
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("Search_Orders", "search_orders"),
+        (" get_order ", "get_order"),
+        ("get-order", "get_order"),
+        ("get order", "get_order"),
+        ("functions.get_order", "get_order"),
+        ("shop:cancel_order", "cancel_order"),
+        ("mcp__shop__send_email", "send_email"),
+        ("tools/send_email", "send_email"),
+        ("search_order", "search_orders"),
+        ("serach_orders", "search_orders"),
+        ("cancel_orders", "cancel_order"),
+        ("sendemail", "send_email"),
+        ("weather", None),
+        ("", None),
+        ("   ", None),
+        ("x", None),
+    ],
+)
+def test_spellings_are_looked_through(name: str, wanted: str | None) -> None:
+    """Case, separators, prefixes and slips lead to the tool; strangers lead nowhere."""
+    assert nearest(name, KNOWN) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("create_order", "delete_order"),
+        ("unlock_account", "lock_account"),
+        ("enable_user", "disable_user"),
+        ("activate_line", "deactivate_line"),
+        ("increase_limit", "decrease_limit"),
+        ("remove_item", "move_item"),
+    ],
+)
+def test_the_opposite_is_no_spelling(name: str, known: str) -> None:
+    """A name that reads alike and does the opposite is never suggested."""
+    assert nearest(name, [known, "search"]) is None
+
+
+def test_without_tools_there_is_no_suggestion() -> None:
+    """An empty catalog suggests nothing."""
+    assert nearest("search", []) is None
+
+
+@given(TEXTS, st.lists(TEXTS, max_size=4))
+def test_a_suggestion_is_always_one_of_the_tools(name: str, known: list[str]) -> None:
+    """Any text is a possible name, and nothing is made up."""
+    assert nearest(name, known) in {None, *known}
+
+
+@given(st.sampled_from(KNOWN))
+def test_a_known_name_is_its_own_nearest(name: str) -> None:
+    """The search is exact where it can be."""
+    assert nearest(name, KNOWN) == name

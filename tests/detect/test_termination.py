@@ -1,0 +1,125 @@
+"""A run may not end on nothing, nor while a held action is owed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from builders import SHOP, active, call, observation, proposal, state, trajectory
+from hypothesis import given
+from strategies import TEXTS, trajectories
+
+from sentry_langgraph.detect.termination import Termination, TerminationOptions, gives_reason
+from sentry_langgraph.records import Finding, Proposal, Trajectory
+from sentry_langgraph.taxonomy import Label, Severity, Strategy
+
+OWED = state(active(Label.INVALID_ARGUMENTS, strategy=Strategy.HARD, owes="cancel_order"))
+
+
+def found(seen: Trajectory, **options: Any) -> list[Finding]:
+    """What the detector says."""
+    return list(Termination(TerminationOptions(**options)).detect(seen))
+
+
+@pytest.mark.parametrize(
+    ("newest", "pattern"),
+    [
+        (proposal(text=""), "empty"),
+        (proposal(text=" \n"), "empty"),
+        (proposal(text="", stop_reason="stop"), "empty"),
+        (proposal(text="I can't.", stop_reason="refusal"), "refused"),
+        (proposal(text="", stop_reason="content_filter"), "refused"),
+        (proposal(text="The ans", stop_reason="length"), "cut_off"),
+        (proposal(text="The ans", stop_reason="max_tokens"), "cut_off"),
+        (proposal(text="", stop_reason="length"), "empty"),
+        (proposal(text="Done.", stop_reason="stop"), None),
+        (proposal(text="Done."), None),
+        (proposal(text="", structured=True), None),
+        (proposal(text="", answered=(observation(call(), "no", error=True),)), None),
+        (proposal(call(), text=""), None),
+        (proposal(text="", finish=False), None),
+    ],
+)
+def test_each_way_of_ending_on_nothing(newest: Proposal, pattern: str | None) -> None:
+    """Empty, refused and cut-off final messages are held; answers are not."""
+    findings = found(trajectory((), newest))
+    assert [finding.pattern for finding in findings] == ([pattern] if pattern else [])
+    if findings:
+        assert findings[0].label is Label.TERMINATION_MISCALIBRATION
+        assert findings[0].severity is Severity.HOLD
+        assert findings[0].key.endswith(str(pattern))
+
+
+@pytest.mark.parametrize("switch", ["empty", "refused", "cut_off", "open_action"])
+def test_each_rule_can_be_switched_off(switch: str) -> None:
+    """An option names one rule."""
+    newest = {
+        "empty": proposal(text=""),
+        "refused": proposal(text="No.", stop_reason="refusal"),
+        "cut_off": proposal(text="The", stop_reason="length"),
+        "open_action": proposal(text="All is done."),
+    }[switch]
+    seen = trajectory((), newest, state=OWED)
+    assert found(seen)[0].pattern == switch
+    assert not [one for one in found(seen, **{switch: False}) if one.pattern == switch]
+
+
+def test_finishing_while_an_action_is_owed_names_it() -> None:
+    """The finding says which call is open."""
+    (finding,) = found(trajectory((), proposal(text="Your order is cancelled."), state=OWED))
+    assert finding.pattern == "open_action"
+    assert finding.tool == "cancel_order"
+    assert "`cancel_order`" in finding.detail
+    assert finding.key.endswith(":cancel_order")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I can't cancel it: it was delivered.",
+        "Unfortunately the order is no longer open.",
+        "It was not possible to cancel the order.",
+        "The cancellation failed.",
+        "Which order do you mean?",
+        "There is no such order.",
+        "You are not eligible for a refund.",
+    ],
+)
+def test_a_reason_or_a_question_lets_the_run_end(text: str) -> None:
+    """Giving the action up in words closes it."""
+    assert gives_reason(text)
+    assert found(trajectory((), proposal(text=text), state=OWED)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Your order is cancelled.",
+        "All done!",
+        "I have cancelled the order without any issues.",
+        "Your order is cancelled. Is there anything else I can help you with?",
+    ],
+)
+def test_a_claim_of_success_is_no_reason(text: str) -> None:
+    """The claim that it was done is just what the rule is for."""
+    assert not gives_reason(text)
+    assert found(trajectory((), proposal(text=text), state=OWED))
+
+
+def test_repairs_that_owe_nothing_let_the_run_end() -> None:
+    """Advice is not an owed action."""
+    assert found(trajectory((), proposal(text="Done."), state=state(active()))) == []
+
+
+@given(TEXTS)
+def test_any_text_is_read(text: str) -> None:
+    """Whatever the final message says, the answer is yes or no."""
+    assert gives_reason(text) in {True, False}
+
+
+@given(trajectories(SHOP))
+def test_no_trajectory_makes_it_raise(seen: Trajectory) -> None:
+    """At most one finding, and only at a wish to finish."""
+    findings = found(seen)
+    assert len(findings) <= 1
+    assert not findings or (seen.proposal.finish and not seen.proposal.calls)
