@@ -18,8 +18,10 @@ if TYPE_CHECKING:
         repair_branches,
     )
     from sentry_langgraph.graph.callback import SentryCallback
+    from sentry_langgraph.graph.report import SentryReport, sentry_report
     from sentry_langgraph.graph.wrap import with_sentry
     from sentry_langgraph.playbook import Playbook
+    from sentry_langgraph.runner import SentryRunner, agent_step_from_parts
 
 __version__ = "0.1.0"
 
@@ -31,11 +33,15 @@ _HOMES = {
     "SentryCallback": "sentry_langgraph.graph.callback",
     "SentryConfig": "sentry_langgraph.config",
     "SentryError": "sentry_langgraph.errors",
+    "SentryReport": "sentry_langgraph.graph.report",
+    "SentryRunner": "sentry_langgraph.runner",
     "WiringError": "sentry_langgraph.errors",
     "afork_before": "sentry_langgraph.graph.branches",
+    "agent_step_from_parts": "sentry_langgraph.runner",
     "arepair_branches": "sentry_langgraph.graph.branches",
     "fork_before": "sentry_langgraph.graph.branches",
     "repair_branches": "sentry_langgraph.graph.branches",
+    "sentry_report": "sentry_langgraph.graph.report",
     "with_sentry": "sentry_langgraph.graph.wrap",
 }
 
@@ -47,12 +53,16 @@ __all__ = [
     "SentryCallback",
     "SentryConfig",
     "SentryError",
+    "SentryReport",
+    "SentryRunner",
     "WiringError",
     "__version__",
     "afork_before",
+    "agent_step_from_parts",
     "arepair_branches",
     "fork_before",
     "repair_branches",
+    "sentry_report",
     "with_sentry",
 ]
 

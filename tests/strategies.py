@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from sentry_langgraph.records import Catalog, Finding, ToolCall, Trajectory
 
-TEXTS = st.text(st.characters(exclude_categories=()), max_size=40)
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=20)
 """Any text: lone surrogates, NUL and line breaks included."""
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-    ),
-    max_leaves=8,
+_PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS
+JSON = (
+    _PLAIN
+    | st.lists(_PLAIN, max_size=2)
+    | st.dictionaries(st.text(max_size=3), _PLAIN | st.lists(_PLAIN, max_size=2), max_size=2)
 )
 
 NAMES = st.sampled_from(["search", "get_order", "cancel_order", "add_note", "nope", "", "a b"])
@@ -47,7 +46,7 @@ def trajectories(draw: st.DrawFn, tools: Catalog) -> Trajectory:
     """Any trajectory over `tools`."""
     done = [
         step(f"s{position}", *turn, text=draw(TEXTS))
-        for position, turn in enumerate(draw(st.lists(st.lists(runs(), max_size=3), max_size=8)))
+        for position, turn in enumerate(draw(st.lists(st.lists(runs(), max_size=2), max_size=6)))
     ]
     proposed = draw(st.lists(calls(), max_size=3))
     newest = proposal(

@@ -14,7 +14,7 @@ def console(*, error: bool = False) -> Console:
 def plain(text: str) -> str:
     """The text with line breaks, control characters and half characters as escapes."""
     return "".join(
-        one if True else one.encode("unicode_escape").decode("ascii") for one in text
+        one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
     )
 
 

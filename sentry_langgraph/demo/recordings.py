@@ -50,11 +50,16 @@ def run_of(file: Path, run_id: str) -> RecordedRun:
     """
     if not file.is_file():
         raise TraceError(f"{file}: there is no such file")
+    try:
+        return next(load_runs(file, [run_id]))
+    except TraceError:
+        return _by_beginning(file, run_id)
+
+
+def _by_beginning(file: Path, run_id: str) -> RecordedRun:
     ids: list[str] = []
     found: list[RecordedRun] = []
     for run in load_runs(file):
-        if run.id == run_id:
-            return run
         if run.id.startswith(run_id):
             found.append(run)
         if len(ids) < _SHOWN_IDS:

@@ -126,9 +126,7 @@ def lessons(out: Console, recoveries: Recoveries) -> None:
 def picture(out: Console, svg: Path, mermaid_file: Path, mermaid: str) -> None:
     """The picture of the wrapped graph."""
     part(out, "The graph", f"Drawn in {svg}\nThe same as Mermaid text, {mermaid_file}:")
-    out.print(
-        Padding(Text(printable_lines(mermaid.expandtabs(2).strip())), (0, 0, 0, 2), expand=False)
-    )
+    out.print(Text(printable_lines(mermaid.expandtabs(2).strip())), soft_wrap=True)
 
 
 def summary(out: Console, runs: Sequence[Reenactment], recoveries: Recoveries | None) -> None:
@@ -216,7 +214,7 @@ def _pair(bare: Cost, guarded: Cost) -> tuple[str, str, str, str]:
 
 
 def _repeats(out: Console, one: Reenactment) -> None:
-    if one.bare.repeats > 1:
+    if one.bare.repeats > 3:
         _line(
             out,
             f"  One and the same call ran {one.bare.repeats} times without Sentry, "

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
+from sentry_langgraph import ledger
 from sentry_langgraph.graph.state import CHANNEL
 from sentry_langgraph.records import Event
 
 if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
     from rich.text import Text
 
 ReportSource: TypeAlias = Pregel[Any, Any, Any, Any] | StateSnapshot | Mapping[str, Any] | Any
@@ -230,11 +233,35 @@ def _events(source: ReportSource, config: Any) -> list[Event]:
                 "sentry_report of a graph needs the config of the run: "
                 'sentry_report(graph, {"configurable": {"thread_id": …}})'
             )
-        values = source.get_state(config).values
+        return _graph_events(source, config)
     elif isinstance(source, StateSnapshot):
         values = source.values
     if isinstance(values, Mapping):
         values = values.get(CHANNEL) or []
+    return _checked(values, source)
+
+
+def _graph_events(graph: Pregel[Any, Any, Any, Any], config: Any) -> list[Event]:
+    """The ledger of a thread, and those of agents that are subgraphs, oldest visit first."""
+    ledgers = [graph.get_state(config).values]
+    saver = graph.checkpointer
+    nested = any(CHANNEL in inner.channels for _, inner in graph.get_subgraphs(recurse=True))
+    if nested and isinstance(saver, BaseCheckpointSaver):
+        thread = {"configurable": {"thread_id": config["configurable"]["thread_id"]}}
+        newest: dict[str, Mapping[str, Any]] = {}
+        for saved in saver.list(cast("RunnableConfig", thread)):
+            space = saved.config["configurable"].get("checkpoint_ns") or ""
+            if space and space not in newest:  # the newest of a namespace comes first
+                newest[space] = saved.checkpoint
+        visits = sorted(newest.values(), key=lambda checkpoint: str(checkpoint["ts"]))
+        ledgers += [checkpoint["channel_values"] for checkpoint in visits]
+    merged: list[Event] = []
+    for values in ledgers:
+        merged = ledger.append(merged, _checked(values.get(CHANNEL) or [], graph))
+    return merged
+
+
+def _checked(values: Any, source: object) -> list[Event]:
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise TypeError(
             "sentry_report takes a wrapped graph with a config, a state snapshot, its values or "

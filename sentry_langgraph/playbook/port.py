@@ -9,7 +9,7 @@ from sentry_langgraph.records import Lesson, LessonQuery, ScoredLesson
 from sentry_langgraph.taxonomy import Verdict
 
 Fingerprint: TypeAlias = Callable[[Lesson], str | None]
-"""Digest of the schemas that the tools on a lesson's path have now."""
+"""The digest that the tools on a lesson's path have now, or None where it isn't known."""
 
 
 @runtime_checkable

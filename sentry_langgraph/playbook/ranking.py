@@ -8,7 +8,7 @@ looks at its lower quantile, so that a few unlucky uses don't condemn a lesson.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import mul
@@ -16,12 +16,10 @@ from statistics import NormalDist
 from typing import TypeAlias
 
 from sentry_langgraph.playbook.options import RankingOptions
+from sentry_langgraph.playbook.port import Fingerprint
 from sentry_langgraph.records import Lesson, LessonQuery, ScoredLesson
 
 Vector: TypeAlias = Sequence[float]
-Fingerprint: TypeAlias = Callable[[Lesson], str | None]
-"""The digest that the tools on a lesson's path have now, or None where it isn't known."""
-
 OTHER_TOOL = 0.5
 OTHER_AGENT = 0.8
 OTHER_MODEL = 0.8

@@ -17,7 +17,8 @@ from sentry_langgraph.playbook import ranking
 from sentry_langgraph.playbook.embeddings import Embedder, make_embedder, vectors_of
 from sentry_langgraph.playbook.lessons import decode, encode, matches, merge, trigger
 from sentry_langgraph.playbook.options import PlaybookOptions
-from sentry_langgraph.playbook.ranking import Entry, Fingerprint
+from sentry_langgraph.playbook.port import Fingerprint
+from sentry_langgraph.playbook.ranking import Entry
 from sentry_langgraph.records import Lesson, LessonQuery, ScoredLesson
 from sentry_langgraph.taxonomy import Verdict
 

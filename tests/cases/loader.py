@@ -29,6 +29,7 @@ class Case:
         symptom: What went wrong in public.
         input: What happens.
         expected: What has to come of it.
+        file: Where it stands.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Case:
     symptom: str
     input: Mapping[str, Any]
     expected: Mapping[str, Any]
+    file: Path = SHIPPED
 
     @property
     def kind(self) -> str:
@@ -76,6 +78,7 @@ def load(path: Path = SHIPPED) -> tuple[Case, ...]:
             data.get("symptom", ""),
             literals(data["input"]),
             literals(data["expected"]),
+            path,
         )
     return tuple(cases.values())
 

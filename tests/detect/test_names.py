@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from sentry_langgraph.detect.names import nearest
+from sentry_langgraph.detect.names import Suggestion, nearest
 
 KNOWN = ["search_orders", "get_order", "cancel_order", "send_email"]
 
@@ -26,7 +26,6 @@ KNOWN = ["search_orders", "get_order", "cancel_order", "send_email"]
         ("search_order", "search_orders"),
         ("serach_orders", "search_orders"),
         ("cancel_orders", "cancel_order"),
-        ("sendemail", "send_email"),
         ("weather", None),
         ("", None),
         ("   ", None),
@@ -35,7 +34,24 @@ KNOWN = ["search_orders", "get_order", "cancel_order", "send_email"]
 )
 def test_spellings_are_looked_through(name: str, wanted: str | None) -> None:
     """Case, separators, prefixes and slips lead to the tool; strangers lead nowhere."""
-    assert nearest(name, KNOWN) == wanted
+    near = nearest(name, KNOWN)
+    assert (near and near.name) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "certain"),
+    [
+        ("Get-Order", True),
+        ("functions.get_order", True),
+        ("get_orders", False),
+        ("serach_orders", False),
+    ],
+)
+def test_only_another_way_to_write_it_is_certain(name: str, certain: bool) -> None:
+    """A slip of the pen may mean the tool; another case or prefix does."""
+    near = nearest(name, KNOWN)
+    assert near is not None
+    assert near.certain is certain
 
 
 @pytest.mark.parametrize(
@@ -62,10 +78,11 @@ def test_without_tools_there_is_no_suggestion() -> None:
 @given(TEXTS, st.lists(TEXTS, max_size=4))
 def test_a_suggestion_is_always_one_of_the_tools(name: str, known: list[str]) -> None:
     """Any text is a possible name, and nothing is made up."""
-    assert nearest(name, known) in {None, *known}
+    near = nearest(name, known)
+    assert near is None or near.name in known
 
 
 @given(st.sampled_from(KNOWN))
 def test_a_known_name_is_its_own_nearest(name: str) -> None:
     """The search is exact where it can be."""
-    assert nearest(name, KNOWN) == name
+    assert nearest(name, KNOWN) == Suggestion(name, certain=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import after_model, before_model, wrap_tool_call
+from langchain.agents.middleware import after_model, before_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableLambda

@@ -16,9 +16,8 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Send
 from typing_extensions import TypedDict
 
-from cases.agents import react
 from cases.assume import settings
-from cases.drive import Graph, MakeGraph, Scenario, run
+from cases.drive import Graph, Scenario, run
 from cases.loader import Case
 from cases.observe import Record
 from cases.plans import Run
@@ -62,21 +61,15 @@ class Supervised(TypedDict, total=False):
 
 
 def _parallel(case: Case) -> Iterator[Run]:
-    for name, make in (("subgraphs", _workers), ("one_graph", _workers_inline)):
-        yield Run(
-            name,
-            lambda mode, n=name, m=make: run(
-                Scenario(
-                    n,
-                    m,
-                    [_worker] * 6,
-                    [{"messages": [HumanMessage("go", id="go")], "notes": ["user"]}],
-                    settings(case.input.get("assume")),
-                    ALWAYS if n == "subgraphs" else (),
-                ),
-                mode,
-            ),
-        )
+    scenario = Scenario(
+        "main",
+        _workers,
+        [_worker] * 6,
+        [{"messages": [HumanMessage("go", id="go")], "notes": ["user"]}],
+        settings(case.input.get("assume")),
+        ALWAYS,
+    )
+    yield Run("main", lambda mode: run(scenario, mode))
 
 
 def _worker(messages: list[Any]) -> AIMessage:
@@ -105,34 +98,6 @@ def _sends(state: Any) -> list[Send]:
     return [
         Send(name, {"messages": [HumanMessage(name, id=f"task-{name}")]}) for name in ("w1", "w2")
     ]
-
-
-class TwoLoops(Supervised, total=False):
-    """Two agents in one graph, each with messages of its own."""
-
-    w1: Annotated[list[AnyMessage], add_messages]
-    w2: Annotated[list[AnyMessage], add_messages]
-
-
-def _workers_inline(model: ScriptedChatModel, workshop: Workshop, saver: Any) -> Graph:
-    """Two agents whose nodes stand in the graph itself; they share the ledger's channel."""
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Supervised)
-    builder.add_node("supervisor", lambda state: {"notes": ["supervisor"]})
-    builder.add_edge(START, "supervisor")
-    for name in ("w1", "w2"):
-        inner = react_builder(model, workshop.tools([LOOK]), names=(f"{name}_agent", f"{name}_tools"))
-        builder.add_node(name, inner.compile())
-    builder.add_edge("supervisor", "w1")
-    builder.add_edge("supervisor", "w2")
-
-    def begin(state: Any) -> dict[str, Any]:
-        return {}
-
-    builder.add_node("begin", begin)
-    builder.add_edge("w1", END)
-    builder.add_edge("w2", END)
-    builder.add_edge("begin", END)
-    return builder.compile(checkpointer=saver)
 
 
 # One agent, used by two nodes
@@ -283,5 +248,3 @@ def _limited_scenario(case: Case, way: str) -> Scenario:
         extra={"given": given, "seen": seen, "callback": callback, "limit": GraphRecursionError},
     )
 
-
-__all__ = ["MakeGraph", "react", "runs"]
