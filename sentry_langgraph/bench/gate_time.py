@@ -1,7 +1,8 @@
 """How long the gate takes, by the length of the history.
 
-Timed is the whole conditional edge of the wrapped graph, the user's own router included, called
-from inside a run with the config of that run. What the graph does around the edge is not.
+Timed is the conditional edge of the agent, called from inside a run with the config of that
+run: in the wrapped graph, where the user's router and then the gate decide, and in the bare one,
+where the router decides alone. The gate is what the one takes longer than the other.
 """
 
 from __future__ import annotations
@@ -37,27 +38,27 @@ class GateTime:
     """Times in microseconds of CPU.
 
     Attributes:
-        median: By shape, then by length of the history.
-        router: Median of the user's own router, which is part of every time.
+        gate: Medians of what the gate adds, by shape, then by length of the history.
+        edge: Medians of the whole edge, the user's router included.
         first: The first call in a process that finds a history of this length, by length.
         samples: Timed calls for each shape and length.
     """
 
-    median: dict[str, dict[int, float]]
-    router: float
+    gate: dict[str, dict[int, float]]
+    edge: dict[str, dict[int, float]]
     first: dict[int, float]
     samples: int
 
     @property
     def slowest(self) -> dict[int, float]:
         """The slower of the shapes, by length."""
-        shapes = list(self.median.values())
+        shapes = list(self.gate.values())
         return {length: max(shape[length] for shape in shapes) for length in shapes[0]}
 
     @property
     def growth(self) -> float:
         """The time at the longest history in relation to the shortest, for the worse shape."""
-        return max(shape[max(shape)] / shape[min(shape)] for shape in self.median.values())
+        return max(shape[max(shape)] / shape[min(shape)] for shape in self.gate.values())
 
 
 Edge = Callable[[Sequence[AnyMessage]], object]
@@ -107,22 +108,28 @@ def _measure(gated: Edge, plain: Edge, samples: int, lengths: Sequence[int]) -> 
     histories = {
         (shape, length): _history(shape, max(length - 2 * _LEAD - 1, 1)) for shape, length in cells
     }
-    times: dict[tuple[str, int], list[int]] = {cell: [] for cell in cells}
-    own: list[int] = []
+    times: dict[tuple[str, int], list[tuple[int, int]]] = {cell: [] for cell in cells}
     with quiet_collector():
         for number in range(samples):
             for cell in cells:
-                times[cell].append(_warm(gated, histories[cell], f"{cell}-{number}"))
-            own.append(_timed(plain, [*histories[cells[0]], exchange(f"plain-{number}", 0)[0]]))
-    return GateTime(
-        median={
-            shape: {length: _microseconds(times[shape, length]) for length in lengths}
+                newest = _followed(gated, histories[cell], f"{cell}-{number}")
+                if number % 2:
+                    without, whole = _timed(plain, newest), _timed(gated, newest)
+                else:
+                    whole, without = _timed(gated, newest), _timed(plain, newest)
+                times[cell].append((whole, whole - without))
+    gate, edge = (
+        {
+            shape: {
+                length: _microseconds([pair[part] for pair in times[shape, length]])
+                for length in lengths
+            }
             for shape in SHAPES
-        },
-        router=_microseconds(own),
-        first={length: _microseconds(_cold(gated, length)) for length in lengths},
-        samples=samples,
+        }
+        for part in (1, 0)
     )
+    first = {length: _microseconds(_cold(gated, length)) for length in lengths}
+    return GateTime(gate=gate, edge=edge, first=first, samples=samples)
 
 
 def _history(shape: str, length: int) -> list[AnyMessage]:
@@ -133,16 +140,15 @@ def _history(shape: str, length: int) -> list[AnyMessage]:
     return history
 
 
-def _warm(edge: Edge, base: Sequence[AnyMessage], prefix: str) -> int:
-    """The time at the end of a stretch that the gate has followed, as it does in a run."""
+def _followed(edge: Edge, base: Sequence[AnyMessage], prefix: str) -> list[AnyMessage]:
+    """`base` and a stretch that the gate has followed, as in a run, up to the newest message."""
     messages = [*base]
-    taken = 0
-    for turn in range(_LEAD + 1):
+    for turn in range(_LEAD):
         proposed, result = exchange(prefix, turn)
         messages = [*messages, proposed]
-        taken = _timed(edge, messages)
+        edge(messages)
         messages.append(result)
-    return taken
+    return [*messages, exchange(prefix, _LEAD)[0]]
 
 
 def _cold(edge: Edge, length: int) -> list[int]:

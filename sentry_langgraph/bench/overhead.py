@@ -92,11 +92,14 @@ class Overhead:
             "gate_us": {str(k): round(v, 1) for k, v in self.gate.slowest.items()},
             "gate_us_by_shape": {
                 shape: {str(k): round(v, 1) for k, v in times.items()}
-                for shape, times in self.gate.median.items()
+                for shape, times in self.gate.gate.items()
             },
             "gate_growth": round(self.gate.growth, 3),
             "gate_us_first_call": {str(k): round(v, 1) for k, v in self.gate.first.items()},
-            "router_us": round(self.gate.router, 1),
+            "edge_us_by_shape": {
+                shape: {str(k): round(v, 1) for k, v in times.items()}
+                for shape, times in self.gate.edge.items()
+            },
             "supersteps_added": self.added("supersteps"),
             "checkpoints_added": self.added("checkpoints"),
             "checkpoint_bytes_added": self.added("bytes"),

@@ -30,7 +30,7 @@ class Suggestion:
 def nearest(name: str, known: Iterable[str]) -> Suggestion | None:
     """The known name that `name` is a spelling of, or None where none is close.
 
-    Letter case, surrounding space and a prefix such as `functions.` are looked through. Names
+    Letter case, separators, surrounding space and a prefix such as `functions.` are looked through. Names
     that begin with another verb are no spelling, however alike: `delete_order` is not what
     `create_order` means.
     """
@@ -39,6 +39,9 @@ def nearest(name: str, known: Iterable[str]) -> Suggestion | None:
         if (plain := _plain(form)) and plain in names:
             return Suggestion(names[plain], certain=True)
     wrong = _plain(name)
+    run_together = {plain.replace("_", ""): found for plain, found in names.items()}
+    if (joined := wrong.replace("_", "")) and joined in run_together:
+        return Suggestion(run_together[joined], certain=True)
     for close in difflib.get_close_matches(wrong, names, n=3, cutoff=_CLOSE):
         if _same_verb(wrong, close):
             return Suggestion(names[close], certain=False)

@@ -120,10 +120,12 @@ def announces(text: str) -> bool:
 
     Conditions ("once I have the id"), questions, offers and refusals are not promises.
     """
-    said = _QUOTED.sub("", text.strip()[-2000:])
-    sentences = [s for s in _SENTENCES.split(said) if s.strip()]
-    tail, asked = sentences[-_TAIL:], sentences[-_ASKED:]
-    if not tail or any("?" in sentence or _CONDITIONAL.search(sentence) for sentence in asked):
+    end = text.strip()[-2000:]
+    asked = _sentences(end)[-_ASKED:]
+    if any("?" in sentence or _CONDITIONAL.search(sentence) for sentence in asked):
+        return False
+    tail = _sentences(_QUOTED.sub("", end))[-_TAIL:]
+    if not tail:
         return False
     if any(_OFFER.search(sentence) for sentence in tail):
         return False
@@ -133,3 +135,7 @@ def announces(text: str) -> bool:
     if _WAIT.search(last):
         return bool(_WHILE_I.search(last)) or any(_ANNOUNCES.search(s) for s in tail)
     return False
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence for sentence in _SENTENCES.split(text) if sentence.strip()]

@@ -234,7 +234,7 @@ def _events(source: ReportSource, config: Any) -> list[Event]:
                 'sentry_report(graph, {"configurable": {"thread_id": …}})'
             )
         return _graph_events(source, config)
-    elif isinstance(source, StateSnapshot):
+    if isinstance(source, StateSnapshot):
         values = source.values
     if isinstance(values, Mapping):
         values = values.get(CHANNEL) or []
@@ -245,7 +245,10 @@ def _graph_events(graph: Pregel[Any, Any, Any, Any], config: Any) -> list[Event]
     """The ledger of a thread, and those of agents that are subgraphs, oldest visit first."""
     ledgers = [graph.get_state(config).values]
     saver = graph.checkpointer
-    nested = any(CHANNEL in inner.channels for _, inner in graph.get_subgraphs(recurse=True))
+    nested = any(
+        CHANNEL in getattr(inner, "channels", ())
+        for _, inner in graph.get_subgraphs(recurse=True)
+    )
     if nested and isinstance(saver, BaseCheckpointSaver):
         thread = {"configurable": {"thread_id": config["configurable"]["thread_id"]}}
         newest: dict[str, Mapping[str, Any]] = {}
