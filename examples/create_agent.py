@@ -1,6 +1,6 @@
 """`create_agent` with a loop: advice at the third identical call, and the agent finds out.
 
-Needs the extra: `pip install "sentry-langgraph[langchain]"`.
+Needs the extra `langchain`: `pip install ".[langchain]"`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def count_orders(table: str) -> str:
     return str(ORDERS[year]) if year in ORDERS else f"Error: there is no table {table}"
 
 
-model = chat_model(
+MODEL = chat_model(
     [
         *[ai("", call("count_orders", {"table": "orders"})) for _ in range(3)],
         ai("", call("count_orders", {"table": "orders_2025"})),
@@ -32,7 +32,7 @@ model = chat_model(
 )
 
 graph = with_sentry(
-    create_agent(model, [count_orders], checkpointer=InMemorySaver()),
+    create_agent(MODEL, [count_orders], checkpointer=InMemorySaver()),
     {"playbook": {"kind": "memory"}},
 )
 

@@ -1,4 +1,7 @@
-"""A detector of your own: one function, named in the configuration by its import path."""
+"""A detector of your own: one function, named in the configuration by its import path.
+
+It refuses a change whose `order_id` stands neither in the request nor in any result.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +17,30 @@ from sentry_langgraph.taxonomy import Label
 from sentry_langgraph.testing import ai, call, react_graph
 
 
-def refund_before_lookup(trajectory: Trajectory) -> Iterator[Finding]:
-    """A refund may only follow a look at the order."""
-    seen = {call.name for step in trajectory.steps for call in step.calls}
+def order_id_from_nowhere(trajectory: Trajectory) -> Iterator[Finding]:
+    """A refund needs an order id that the agent was told or has seen."""
+    known = [trajectory.task.objective]
+    known += [seen.text for step in trajectory.steps for seen in step.observations]
     for proposed in trajectory.proposal.calls:
-        if proposed.name == "refund_order" and "get_order" not in seen:
-            yield Finding(
-                label=Label.REASONING_ACTION_MISMATCH,
-                step=trajectory.proposal.id,
-                key="refund_before_lookup",
-                confidence=0.9,
-                detail="the order was not looked at before the refund; call `get_order` first",
-                calls=(proposed.index,),
-                tool=proposed.name,
-                pattern="refund_before_lookup",
-            )
+        order_id = str((proposed.args or {}).get("order_id", ""))
+        if proposed.name != "refund_order" or any(order_id in text for text in known):
+            continue
+        yield Finding(
+            label=Label.HALLUCINATION,
+            step=trajectory.proposal.id,
+            key="order_id_from_nowhere",
+            confidence=0.9,
+            detail="`order_id` stands neither in the request nor in any result",
+            calls=(proposed.index,),
+            tool=proposed.name,
+            argument="order_id",
+        )
 
 
 @tool
-def get_order(order_id: str) -> str:
-    """One order."""
-    return f"{order_id}: 1 lamp, 40 EUR, delivered"
+def list_orders(item: str) -> str:
+    """The orders of an item."""
+    return f"A7: 1 {item}, 40 EUR, delivered"
 
 
 @tool
@@ -45,18 +51,18 @@ def refund_order(order_id: str) -> str:
 
 MODEL = chat_model(
     [
+        ai("", call("refund_order", {"order_id": "lamp-order-1"})),
+        ai("", call("list_orders", {"item": "lamp"})),
         ai("", call("refund_order", {"order_id": "A7"})),
-        ai("", call("get_order", {"order_id": "A7"})),
-        ai("", call("refund_order", {"order_id": "A7"})),
-        "Order A7 was delivered and is refunded now.",
+        "Your lamp, order A7, is refunded.",
     ]
 )
 
 graph = with_sentry(
-    react_graph(MODEL, [get_order, refund_order], checkpointer=InMemorySaver()),
+    react_graph(MODEL, [list_orders, refund_order], checkpointer=InMemorySaver()),
     {
         "playbook": {"kind": "memory"},
-        "detectors": [{"kind": f"{__name__}:refund_before_lookup"}],
+        "detectors": [{"kind": f"{__name__}:order_id_from_nowhere"}],
     },
 )
 
@@ -64,8 +70,9 @@ graph = with_sentry(
 def main() -> None:
     """Run it and show what Sentry did."""
     config = {"configurable": {"thread_id": "own-detector"}}
-    answer = graph.invoke({"messages": [("user", "Refund my order A7")]}, config)
-    print(answer["messages"][-1].content)
+    answer = graph.invoke({"messages": [("user", "Refund the lamp I ordered")]}, config)
+    for message in answer["messages"]:
+        message.pretty_print()
     print()
     print(sentry_report(graph, config))
 

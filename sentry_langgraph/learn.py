@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sentry_langgraph.detect.signature import digest
 from sentry_langgraph.options import Options, Switch
 from sentry_langgraph.records import Catalog, Judgement, Lesson, PathStep
-from sentry_langgraph.taxonomy import DEFINITIONS, Verdict
+from sentry_langgraph.taxonomy import DEFINITIONS, Label, Verdict
 
 _NAME = re.compile(r"[A-Za-z_][\w-]{0,63}\Z")
 _LONGEST_PATH = 6
@@ -97,15 +97,16 @@ def render(label: str, tool: str | None, pattern: str | None, path: tuple[PathSt
     """The lesson as one sentence, from names alone."""
     meaning = next(d.meaning for known, d in DEFINITIONS.items() if known.value == label)
     about = f" (`{tool}`)" if tool else ""
-    did = ", then ".join(_did(step, tool) for step in path)
+    loop = label == Label.REPETITION_OR_LOOPING
+    did = ", then ".join(_did(step, tool if loop else None) for step in path)
     kind = f" [{pattern}]" if pattern else ""
     return f"When {meaning}{about}{kind}, this helped: {did}."
 
 
-def _did(step: PathStep, tool: str | None) -> str:
+def _did(step: PathStep, looped: str | None) -> str:
     if not step.arguments:
         return f"`{step.tool}`"
-    how = "with other values for" if step.tool == tool else "with"
+    how = "with other values for" if step.tool == looped else "with"
     return f"`{step.tool}` {how} {', '.join(step.arguments)}"
 
 

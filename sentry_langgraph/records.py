@@ -164,7 +164,10 @@ class ToolSpec:
     @property
     def required(self) -> tuple[str, ...]:
         """The names of the arguments that the schema demands."""
-        return tuple(self.parameters.get("required", ()))
+        required = self.parameters.get("required")
+        if not isinstance(required, list | tuple):
+            return ()
+        return tuple(name for name in required if isinstance(name, str))
 
     @property
     def arguments(self) -> Mapping[str, Any]:

@@ -125,8 +125,23 @@ def _call_meets(repair: ActiveRepair, step: Step, call: ToolCall, trajectory: Tr
         return call.name == repair.owes
     if repair.related:
         spec = trajectory.catalog.tools.get(call.name, ToolSpec(call.name))
-        return call_key(call, spec) not in repair.related
+        if call_key(call, spec) in repair.related:
+            return False
+        return spec.read_only is False or result.digest not in _loop_results(repair, trajectory)
     return True
+
+
+def _loop_results(repair: ActiveRepair, trajectory: Trajectory) -> frozenset[str]:
+    """Digests of what the loop's calls gave: a look-up that gives one of them is not new."""
+    unknown = ToolSpec("")
+    return frozenset(
+        result.digest
+        for step in trajectory.steps
+        for call in step.calls
+        if call_key(call, trajectory.catalog.tools.get(call.name, unknown)) in repair.related
+        and (result := step.observation_of(call)) is not None
+        and not result.own
+    )
 
 
 def _answered(repair: ActiveRepair, trajectory: Trajectory, findings: Sequence[Finding]) -> bool:

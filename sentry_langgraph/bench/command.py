@@ -23,15 +23,21 @@ def overhead(
         Path | None,
         typer.Option("--json", metavar="FILE", help="Write the figures to FILE, as JSON."),
     ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A tenth of the effort: for a look, not for a figure.")
+    ] = False,
 ) -> None:
     """Measure what Sentry adds to a run without failures. Takes less than a minute."""
-    from sentry_langgraph.bench.overhead import measure_overhead  # noqa: PLC0415 - slow import
+    from sentry_langgraph.bench.overhead import (  # noqa: PLC0415 - slow import
+        QUICK,
+        measure_overhead,
+    )
     from sentry_langgraph.bench.table import show  # noqa: PLC0415
 
     if json_file is not None and not json_file.parent.is_dir():
         raise typer.BadParameter(f"there is no directory {json_file.parent}", param_hint="--json")
-    with Console(stderr=True).status("measuring, about half a minute …"):
-        found = measure_overhead()
+    with Console(stderr=True).status("measuring, less than a minute …"):
+        found = measure_overhead(QUICK if quick else None)
     show(found)
     if json_file is not None:
         json_file.write_text(json.dumps(found.to_dict(), indent=2) + "\n", encoding="utf-8")

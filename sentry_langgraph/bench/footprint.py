@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -34,20 +34,26 @@ class Footprint:
     bytes: int
 
 
-def footprints(turns: int = TURNS) -> tuple[Footprint, Footprint]:
+def footprints(
+    turns: int = TURNS, settings: Mapping[str, Any] = SETTINGS
+) -> tuple[Footprint, Footprint]:
     """The footprint of the same run, bare and wrapped.
+
+    Args:
+        turns: Calls of tools in the run.
+        settings: The settings of the wrapped agent.
 
     Raises:
         ImportError: `langgraph-checkpoint-sqlite` is not installed.
     """
-    return _footprint(turns, wrapped=False), _footprint(turns, wrapped=True)
+    return _footprint(turns, None), _footprint(turns, settings)
 
 
-def _footprint(turns: int, *, wrapped: bool) -> Footprint:
+def _footprint(turns: int, settings: Mapping[str, Any] | None) -> Footprint:
     with sqlite_saver() as saver, _same_versions():
         graph: Any = bare_agent(turns).compile(checkpointer=saver)
-        if wrapped:
-            graph = with_sentry(graph, SETTINGS)
+        if settings is not None:
+            graph = with_sentry(graph, settings)
         steps = {
             event["step"]
             for event in graph.stream(

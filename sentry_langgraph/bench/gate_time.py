@@ -86,7 +86,7 @@ def _inside_a_run(measure: Callable[[Edge, Edge], None]) -> None:
         measure(gated, plain)
         return {"messages": [AIMessage("It is mild in the first city.")]}
 
-    builder = StateGraph(MessagesState)
+    builder: Any = StateGraph(MessagesState)
     builder.add_node("agent", agent)
     builder.add_node("tools", ToolNode(look_up_tools()))
     builder.add_edge(START, "agent")

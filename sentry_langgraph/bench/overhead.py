@@ -127,6 +127,10 @@ class Overhead:
         }
 
 
+QUICK = Effort(turn_seconds=2, sqlite_seconds=1, least_rounds=3, samples=15, imports=1)
+"""Enough for a look, too little for a figure."""
+
+
 def measure_overhead(effort: Effort | None = None) -> Overhead:
     """Measure everything, in this process and in fresh ones for the imports.
 
@@ -134,23 +138,24 @@ def measure_overhead(effort: Effort | None = None) -> Overhead:
         effort: How much is measured; by default enough for a stable ratio in under a minute.
     """
     effort = effort or Effort()
-    turn_sqlite: Ratio | None = None
-    footprint: tuple[Footprint, Footprint] | None = None
-    turn = turn_cpu(effort.turn_seconds, least=effort.least_rounds)
-    gate = gate_time(effort.samples, effort.lengths)
-    try:
-        footprint = footprints()
-        turn_sqlite = turn_cpu_sqlite(effort.sqlite_seconds, least=effort.least_rounds)
-    except ImportError:  # the saver is no dependency; the figures say so
-        footprint = None
+    turn_sqlite, footprint = on_sqlite(effort)
     return Overhead(
-        turn=turn,
-        gate=gate,
+        turn=turn_cpu(effort.turn_seconds, least=effort.least_rounds),
+        gate=gate_time(effort.samples, effort.lengths),
         imports=import_time(effort.imports),
         turn_sqlite=turn_sqlite,
         footprint=footprint,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def on_sqlite(effort: Effort) -> tuple[Ratio | None, tuple[Footprint, Footprint] | None]:
+    """What needs `langgraph-checkpoint-sqlite`, which is no dependency: nothing without it."""
+    try:
+        found = footprints()
+        return turn_cpu_sqlite(effort.sqlite_seconds, least=effort.least_rounds), found
+    except ImportError:
+        return None, None
 
 
 def versions() -> dict[str, str | None]:

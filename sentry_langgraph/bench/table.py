@@ -107,10 +107,9 @@ def _gate_rows(overhead: Overhead) -> list[Row]:
     )
     longest = max(gate.first)
     slowest = max(shape[longest] for shape in gate.edge.values())
+    first = gate.first[longest]
     found.append(Row(f"Edge with the router's own time, {longest:,}", f"{slowest:.0f} µs"))
-    found.append(
-        Row(f"Edge, first call after a restart, {longest:,}", f"{gate.first[longest]:.0f} µs")
-    )
+    found.append(Row(f"Edge, first call after a restart, {longest:,}", f"{first:.0f} µs"))
     return found
 
 

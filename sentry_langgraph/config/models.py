@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints, field_validator
 
 from sentry_langgraph.detect import build_detectors
 from sentry_langgraph.learn import LearnOptions
-from sentry_langgraph.options import Count, Options, PositiveCount, Seconds, Switch
+from sentry_langgraph.options import Count, EnvName, Options, PositiveCount, Seconds, Switch
 from sentry_langgraph.pipeline import Pipeline
 from sentry_langgraph.playbook.options import PlaybookOptions
 from sentry_langgraph.route import RepairOptions
@@ -34,9 +34,6 @@ class ToolOptions(Options):
     exempt: tuple[Label, ...] = ()
     ignore_args: tuple[str, ...] = ()
 
-
-EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Z_][A-Z0-9_]{0,127}$")]
-"""The name of an environment variable, in capitals: a key does not pass for one."""
 
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,64}$")]
 """The name of an HTTP header."""

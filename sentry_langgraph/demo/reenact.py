@@ -86,7 +86,6 @@ class Reenactment:
         guarded: With Sentry.
         report: What Sentry saw and did.
         injected: What it said, by the id of the message that it answers.
-        messages: The guarded conversation.
     """
 
     run: RecordedRun
@@ -95,7 +94,6 @@ class Reenactment:
     guarded: Played
     report: SentryReport
     injected: dict[str, list[str]]
-    messages: tuple[BaseMessage, ...]
 
 
 def reenact(run: RecordedRun, about: str = "", agent: AgentKind = AgentKind.REACT) -> Reenactment:
@@ -115,7 +113,6 @@ def reenact(run: RecordedRun, about: str = "", agent: AgentKind = AgentKind.REAC
         guarded=guarded,
         report=watch.report(),
         injected=watch.injected,
-        messages=tuple(watch.messages),
     )
 
 

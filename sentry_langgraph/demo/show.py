@@ -15,7 +15,8 @@ from rich.text import Text
 from sentry_langgraph.demo.meter import Cost
 from sentry_langgraph.demo.recover import Done, Recoveries, Recovery
 from sentry_langgraph.demo.reenact import Played, Reenactment, position
-from sentry_langgraph.graph.report import ReportRow, done_line, evidence_line, printable
+from sentry_langgraph.graph.report import ReportRow
+from sentry_langgraph.graph.report_text import done_line, evidence_line, printable
 from sentry_langgraph.testing.traces import RecordedRun
 
 WIDTH = 100

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.errors import InvalidUpdateError
+from langgraph.graph import START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
 from sentry_langgraph.errors import SentryError
-from sentry_langgraph.graph.anatomy import find_loops
+from sentry_langgraph.graph.anatomy import find_loops, served_by
 from sentry_langgraph.graph.messages import MARK
 from sentry_langgraph.graph.state import CHANNEL
 from sentry_langgraph.records import Event
@@ -109,11 +109,8 @@ def fork_before(
     start = _start(repair_branches(graph, config), event_id)
     if guidance is None:
         return start
-    values = _values(graph, guidance)
-    try:
-        return graph.update_state(start, values)
-    except InvalidUpdateError:  # several nodes, or none, wrote last: continue as the tools do
-        return graph.update_state(start, values, as_node=_tool_node(graph))
+    values, writer = _instead(graph, graph.get_state(start), guidance)
+    return graph.update_state(start, values, as_node=writer)
 
 
 async def afork_before(
@@ -123,11 +120,8 @@ async def afork_before(
     start = _start(await arepair_branches(graph, config), event_id)
     if guidance is None:
         return start
-    values = _values(graph, guidance)
-    try:
-        return await graph.aupdate_state(start, values)
-    except InvalidUpdateError:
-        return await graph.aupdate_state(start, values, as_node=_tool_node(graph))
+    values, writer = _instead(graph, await graph.aget_state(start), guidance)
+    return await graph.aupdate_state(start, values, as_node=writer)
 
 
 def _start(branches: Sequence[RepairBranch], event_id: str) -> RunnableConfig:
@@ -144,14 +138,18 @@ def _start(branches: Sequence[RepairBranch], event_id: str) -> RunnableConfig:
     raise SentryError(f"the thread has no failure or repair {event_id!r}; failures: {known}")
 
 
-def _values(graph: Graph, guidance: str) -> dict[str, Any]:
+def _instead(graph: Graph, snapshot: StateSnapshot, guidance: str) -> tuple[dict[str, Any], str]:
+    """The update that tells the agent something else, and the node that it seems to come from.
+
+    That is the node which wrote last: the tools after a result, else the start of the run.
+    """
+    loop = find_loops(graph.builder)[0]
+    tools = served_by(graph.builder.nodes[loop.tools[0]].runnable)
+    key = getattr(tools, "_messages_key", "messages")
+    values = snapshot.values
+    messages = values.get(key) if isinstance(values, Mapping) else getattr(values, key, None)
+    after_tools = bool(messages) and isinstance(messages[-1], ToolMessage)
     message = HumanMessage(
         guidance, name=MARK, additional_kwargs={MARK: {"kind": "guidance", "fork": True}}
     )
-    loops = find_loops(graph.builder)
-    key = getattr(graph.builder.nodes[loops[0].tools[0]].runnable, "_messages_key", "messages")
-    return {key: [message]}
-
-
-def _tool_node(graph: Graph) -> str:
-    return find_loops(graph.builder)[0].tools[0]
+    return {key: [message]}, loop.tools[0] if after_tools else START

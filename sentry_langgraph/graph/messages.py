@@ -129,7 +129,7 @@ def calls_of(message: AIMessage) -> tuple[ToolCall, ...]:
     calls: list[ToolCall] = []
     for call in message.tool_calls:
         args: Any = call.get("args")
-        good = isinstance(args, Mapping)
+        good = isinstance(args, dict)
         calls.append(
             ToolCall(
                 id=call.get("id") or "",
@@ -238,20 +238,21 @@ def steps_before(
 def _known_step(message: AIMessage, position: int, results: Sequence[ToolMessage]) -> Step:
     """The step of a message, built once for as long as LangGraph keeps the same objects."""
     key = message.id
-    parts = (message, *results)
     known = _steps.get(key) if key else None
     if known is not None:
-        seen, step = known
-        if len(seen) == len(parts) and all(
-            old() is new for old, new in zip(seen, parts, strict=True)
-        ):
-            return cast("Step", step)
+        own, seen, step = known
+        if own() is message and len(seen) == len(results):
+            for old, new in zip(seen, results, strict=True):
+                if old() is not new:
+                    break
+            else:
+                return cast("Step", step)
     found: dict[str, Observation] = {}
     for result in results:
         found.setdefault(result.tool_call_id, observation_of(result))
     step = _step(message, position, found)
     if key:
-        _steps.put(key, (tuple(weakref.ref(part) for part in parts), step))
+        _steps.put(key, (weakref.ref(message), tuple(map(weakref.ref, results)), step))
     return step
 
 

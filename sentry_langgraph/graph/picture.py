@@ -1,15 +1,10 @@
-"""The picture of a graph: as Mermaid text, and as an SVG that is made without a browser.
-
-The SVG is a layered drawing in the manner of Sugiyama, Tagawa and Toda (1981): edges against
-the flow are turned round, long edges get a place in each layer, and the order in the layers
-follows the barycenters of the neighbours. That is enough for the few nodes of an agent.
-"""
+"""The picture of a graph: as Mermaid text, and as an SVG that is made without a browser."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from typing import Any
@@ -18,15 +13,13 @@ from langchain_core.runnables.graph import Graph
 from langgraph.graph.state import CompiledStateGraph
 
 from sentry_langgraph.graph.anatomy import PREFIX
+from sentry_langgraph.graph.layout import LANE, Layout, Spot
 
 _CHARACTER = 7.3
 _HEIGHT = 36.0
 _LAYER = 116.0
-_GAP = 44.0
 _MARGIN = 28.0
-_LANE = 26.0
 _PORT = 15.0
-_SWEEPS = 12
 _LABEL_HEIGHT = 15.0
 _XML_FORBIDDEN = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF], "�")
 _ENDS = ("__start__", "__end__")
@@ -52,18 +45,15 @@ def draw_svg(graph: Drawable, *, title: str = "Agent with Sentry") -> str:
         for edge in drawable.edges
     ]
     ends = Counter(name for edge in edges for name in (edge.source, edge.target))
-    boxes = {name: _Box(_width(name, ends[name]), _style(name)) for name in drawable.nodes}
-    return _Drawing(boxes, edges).svg(title)
+    layout = Layout.of(
+        {name: _width(name, ends[name]) for name in drawable.nodes},
+        [(edge.source, edge.target) for edge in edges],
+    )
+    return _Drawing({name: _style(name) for name in drawable.nodes}, edges, layout).svg(title)
 
 
 def _drawable(graph: Drawable) -> Graph:
     return graph if isinstance(graph, Graph) else graph.get_graph()
-
-
-@dataclass(frozen=True, slots=True)
-class _Box:
-    width: float
-    style: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,43 +64,21 @@ class _Edge:
     conditional: bool
 
 
-@dataclass(slots=True)
-class _Spot:
-    """A place in a layer: a node, or where a long edge passes."""
-
-    name: str
-    layer: int
-    width: float
-    x: float = 0.0
-    node: bool = True
-
-
-@dataclass(slots=True)
-class _Route:
-    """An edge with the spots that it passes, from top to bottom."""
-
-    edge: _Edge
-    spots: list[str]
-    turned: bool
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Drawing:
-    boxes: Mapping[str, _Box]
+    styles: Mapping[str, str]
     edges: Sequence[_Edge]
-    spots: dict[str, _Spot] = field(default_factory=dict)
-    layers: list[list[str]] = field(default_factory=list)
-    routes: list[_Route] = field(default_factory=list)
+    layout: Layout
 
     def svg(self, title: str) -> str:
-        self._place()
-        right = max((s.x + s.width / 2 for s in self.spots.values()), default=100.0)
-        left = min((s.x - s.width / 2 for s in self.spots.values()), default=0.0)
+        spots, layers = self.layout.spots, self.layout.layers
+        right = max((s.x + s.width / 2 for s in spots.values()), default=100.0)
+        left = min((s.x - s.width / 2 for s in spots.values()), default=0.0)
         lines, labels = self._lines()
         reach = [x + 3.2 * len(text) for x, _, text in labels]
-        width = max([right, *reach]) - left + 2 * _MARGIN + _LANE
-        height = max(len(self.layers) - 1, 0) * _LAYER + _HEIGHT + 2 * _MARGIN
-        nodes = [self._node(spot) for spot in self.spots.values() if spot.node]
+        width = max([right, *reach]) - left + 2 * _MARGIN + LANE
+        height = max(len(layers) - 1, 0) * _LAYER + _HEIGHT + 2 * _MARGIN
+        nodes = [self._node(spot) for spot in spots.values() if spot.node]
         texts = [
             f'<text class="label" x="{x:.1f}" y="{y:.1f}">{_text(text)}</text>'
             for x, y, text in labels
@@ -125,138 +93,16 @@ class _Drawing:
             f'height="{height:.1f}" fill="#ffffff"/>\n{body}\n</svg>\n'
         )
 
-    # Layout
-
-    def _place(self) -> None:
-        turned = self._against_the_flow()
-        rank = self._ranks(turned)
-        for name, box in self.boxes.items():
-            self.spots[name] = _Spot(name, rank[name], box.width)
-        for number, edge in enumerate(self.edges):
-            if edge.source == edge.target:
-                continue
-            back = number in turned
-            top, bottom = (edge.target, edge.source) if back else (edge.source, edge.target)
-            names = [top]
-            for layer in range(rank[top] + 1, rank[bottom]):
-                name = f"\0{number}:{layer}"
-                self.spots[name] = _Spot(name, layer, _LANE, node=False)
-                names.append(name)
-            self.routes.append(_Route(edge, [*names, bottom], back))
-        self.layers = [[] for _ in range(max(rank.values(), default=0) + 1)]
-        for spot in self.spots.values():
-            self.layers[spot.layer].append(spot.name)
-        self._order()
-        self._align()
-
-    def _against_the_flow(self) -> set[int]:
-        """Numbers of the edges that close a cycle, seen from the start."""
-        following: dict[str, list[tuple[int, str]]] = {name: [] for name in self.boxes}
-        for number, edge in enumerate(self.edges):
-            following[edge.source].append((number, edge.target))
-        turned: set[int] = set()
-        done: set[str] = set()
-        for root in self.boxes:
-            if root in done:
-                continue
-            path = {root}
-            stack = [(root, iter(following[root]))]
-            while stack:
-                name, rest = stack[-1]
-                step = next(rest, None)
-                if step is None:
-                    stack.pop()
-                    path.discard(name)
-                    done.add(name)
-                elif step[1] in path:
-                    turned.add(step[0])
-                elif step[1] not in done:
-                    path.add(step[1])
-                    stack.append((step[1], iter(following[step[1]])))
-        return turned
-
-    def _ranks(self, turned: set[int]) -> dict[str, int]:
-        """Layer of each node: the longest way from the top."""
-        rank = dict.fromkeys(self.boxes, 0)
-        for _ in self.boxes:
-            for number, edge in enumerate(self.edges):
-                if edge.source == edge.target:
-                    continue
-                back = number in turned
-                top, bottom = (edge.target, edge.source) if back else (edge.source, edge.target)
-                rank[bottom] = max(rank[bottom], rank[top] + 1)
-        if "__end__" in rank:
-            rank["__end__"] = max(rank.values())
-        return rank
-
-    def _neighbours(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-        up: dict[str, list[str]] = {name: [] for name in self.spots}
-        down: dict[str, list[str]] = {name: [] for name in self.spots}
-        for route in self.routes:
-            for one, other in pairwise(route.spots):
-                down[one].append(other)
-                up[other].append(one)
-        return up, down
-
-    def _order(self) -> None:
-        """Order within the layers, by barycenters, down and up in turn."""
-        up, down = self._neighbours()
-        for sweep in range(_SWEEPS):
-            beside = up if sweep % 2 == 0 else down
-            places = {name: i for layer in self.layers for i, name in enumerate(layer)}
-            for layer in self.layers if sweep % 2 == 0 else reversed(self.layers):
-                middle = {
-                    name: sum(places[n] for n in beside[name]) / len(beside[name])
-                    if beside[name]
-                    else places[name]
-                    for name in layer
-                }
-                layer.sort(key=lambda name, middle=middle: middle[name])  # type: ignore[misc]
-                places.update({name: i for i, name in enumerate(layer)})
-
-    def _align(self) -> None:
-        """Positions: packed, then drawn to the middle of the neighbours, order kept."""
-        up, down = self._neighbours()
-        for layer in self.layers:
-            x = 0.0
-            for name in layer:
-                spot = self.spots[name]
-                spot.x = x + spot.width / 2
-                x += spot.width + _GAP
-            for name in layer:
-                self.spots[name].x -= (x - _GAP) / 2
-        for _ in range(_SWEEPS):
-            for layer in [*self.layers, *reversed(self.layers)]:
-                wanted = [
-                    sum(self.spots[n].x for n in near) / len(near)
-                    if (near := up[name] + down[name])
-                    else self.spots[name].x
-                    for name in layer
-                ]
-                self._settle(layer, wanted)
-
-    def _settle(self, layer: Sequence[str], wanted: Sequence[float]) -> None:
-        """Move a layer towards `wanted` without overlaps: the mean of packing from both sides."""
-        spots = [self.spots[name] for name in layer]
-        room = [(one.width + other.width) / 2 + _GAP for one, other in pairwise(spots)]
-        rightwards, leftwards = list(wanted), list(wanted)
-        for i in range(1, len(spots)):
-            rightwards[i] = max(wanted[i], rightwards[i - 1] + room[i - 1])
-        for i in range(len(spots) - 2, -1, -1):
-            leftwards[i] = min(wanted[i], leftwards[i + 1] - room[i])
-        for spot, one, other in zip(spots, rightwards, leftwards, strict=True):
-            spot.x = (one + other) / 2
-
-    # Drawing
-
     def _lines(self) -> tuple[list[str], list[tuple[float, float, str]]]:
         ports = self._ports()
         lines: list[str] = []
         labels: list[tuple[float, float, str]] = []
-        for number, route in enumerate(self.routes):
+        spots = self.layout.spots
+        for number, route in enumerate(self.layout.routes):
+            edge = self.edges[route.edge]
             points: list[tuple[float, float]] = []
             for name in route.spots:
-                spot = self.spots[name]
+                spot = spots[name]
                 y = spot.layer * _LAYER
                 if not spot.node:
                     points += [(spot.x, y), (spot.x, y + _HEIGHT)]
@@ -266,39 +112,40 @@ class _Drawing:
                     points.append((ports[number, name], y))
             if route.turned:
                 points.reverse()
-            lines.append(_line(points, route.edge))
-            if route.edge.label:
-                labels.append(_free(*_label_place(points), route.edge.label, labels))
+            lines.append(_line(points, edge))
+            if edge.label:
+                labels.append(_free(*_label_place(points), edge.label, labels))
         for edge in self.edges:
             if edge.source == edge.target:
-                lines.append(self._loop(self.spots[edge.source], edge))
+                lines.append(self._loop(spots[edge.source], edge))
         return lines, labels
 
     def _ports(self) -> dict[tuple[int, str], float]:
         """Where each edge meets its nodes: side by side, in the order of the other ends."""
         sides: dict[tuple[str, bool], list[tuple[float, int]]] = {}
-        for number, route in enumerate(self.routes):
+        spots = self.layout.spots
+        for number, route in enumerate(self.layout.routes):
             for name, other, below in (
                 (route.spots[0], route.spots[1], True),
                 (route.spots[-1], route.spots[-2], False),
             ):
-                sides.setdefault((name, below), []).append((self.spots[other].x, number))
+                sides.setdefault((name, below), []).append((spots[other].x, number))
         ports: dict[tuple[int, str], float] = {}
         for (name, _), ends in sides.items():
-            spot = self.spots[name]
+            spot = spots[name]
             room = spot.width - 20.0
             for place, (_, number) in enumerate(sorted(ends), 1):
                 ports[number, name] = spot.x - room / 2 + room * place / (len(ends) + 1)
         return ports
 
-    def _loop(self, spot: _Spot, edge: _Edge) -> str:
+    def _loop(self, spot: Spot, edge: _Edge) -> str:
         x, y = spot.x + spot.width / 2, spot.layer * _LAYER + _HEIGHT / 2
         path = f"M{x:.1f},{y - 8:.1f} C{x + 30:.1f},{y - 20:.1f} {x + 30:.1f},{y + 20:.1f} "
         return f'<path class="{_kind(edge)}" d="{path}{x:.1f},{y + 8:.1f}"/>'
 
-    def _node(self, spot: _Spot) -> str:
+    def _node(self, spot: Spot) -> str:
         x, y = spot.x - spot.width / 2, spot.layer * _LAYER
-        style = self.boxes[spot.name].style
+        style = self.styles[spot.name]
         radius = _HEIGHT / 2 if style == "end" else 7
         return (
             f'<g class="{style}"><rect x="{x:.1f}" y="{y:.1f}" width="{spot.width:.1f}" '

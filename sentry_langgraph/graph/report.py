@@ -12,6 +12,7 @@ from langgraph.pregel import Pregel
 from langgraph.types import StateSnapshot
 
 from sentry_langgraph import ledger
+from sentry_langgraph.graph.report_text import report_text
 from sentry_langgraph.graph.state import CHANNEL
 from sentry_langgraph.records import Event
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 ReportSource: TypeAlias = Pregel[Any, Any, Any, Any] | StateSnapshot | Mapping[str, Any] | Any
-
-_SHOWN_VIOLATIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,27 +151,7 @@ class SentryReport:
         }
 
     def __str__(self) -> str:
-        if not self.rows and not self.lessons and not self.notices:
-            return "Sentry report: no failure seen."
-        lines = [_headline(self)]
-        for number, row in enumerate(self.rows, 1):
-            lines += _row(number, row)
-        if self.stop_reason:
-            lines.append(f"Stopped: {self.stop_reason}.")
-        if self.lessons:
-            lines.append("Lessons learned:")
-            lines += [
-                f"  - {lesson.text}" + ("" if lesson.stored else " (not stored)")
-                for lesson in self.lessons
-            ]
-        if self.unstored:
-            lines.append(
-                f"{_count(len(self.unstored), 'lesson')} not stored: still in the ledger only."
-            )
-        if self.notices:
-            listed = ", ".join(f"{what} ({count})" for what, count in self.notices.items())
-            lines.append(f"Notices: {listed}.")
-        return "\n".join(printable(line) for line in lines)
+        return report_text(self)
 
     def __rich__(self) -> Text:
         from rich.text import Text  # noqa: PLC0415 - only who prints needs it
@@ -246,8 +225,7 @@ def _graph_events(graph: Pregel[Any, Any, Any, Any], config: Any) -> list[Event]
     ledgers = [graph.get_state(config).values]
     saver = graph.checkpointer
     nested = any(
-        CHANNEL in getattr(inner, "channels", ())
-        for _, inner in graph.get_subgraphs(recurse=True)
+        CHANNEL in getattr(inner, "channels", ()) for _, inner in graph.get_subgraphs(recurse=True)
     )
     if nested and isinstance(saver, BaseCheckpointSaver):
         thread = {"configurable": {"thread_id": config["configurable"]["thread_id"]}}
@@ -306,87 +284,4 @@ def _suppressed_row(event: Event) -> ReportRow:
         reason=event["reason"],
         task=event["task"],
         checkpoint_id=event.get("checkpoint_id"),
-    )
-
-
-def _headline(report: SentryReport) -> str:
-    counts = report.counts
-    verdicts = ", ".join(
-        f"{counts[name]} {name}"
-        for name in ("recovered", "relapsed", "expired", "open")
-        if counts[name]
-    )
-    return (
-        f"Sentry report: {_count(counts['failures'], 'failure')}, "
-        f"{_count(counts['repairs'], 'repair')}"
-        + (f" ({verdicts})" if verdicts else "")
-        + f", about {report.tokens} tokens of guidance"
-    )
-
-
-def _row(number: int, row: ReportRow) -> list[str]:
-    name = f"{row.label} ({row.pattern})" if row.pattern else row.label
-    about = f", `{row.tool}`" if row.tool else ""
-    lines = [f"{number:3}. {name}{about}", f"     message: {row.step}"]
-    if row.evidence:
-        lines.append(f"     evidence: {evidence_line(row.evidence)}")
-    lines.append(f"     done: {done_line(row)}")
-    if row.lessons:
-        lines.append(f"     lessons shown: {', '.join(row.lessons)}")
-    return lines
-
-
-def done_line(row: ReportRow) -> str:
-    """What was done and what became of it, in one line for people."""
-    words = {
-        "hard": "hard repair",
-        "advise": "advice",
-        "hold": "held",
-        "stopped": "run stopped with a partial answer",
-        "continue": "a human let it go on",
-        "suppressed": f"nothing, recorded only ({row.reason})",
-        "recorded": "nothing, recorded only",
-    }
-    text = words.get(row.done, row.done)
-    if not row.repaired:
-        return text
-    return f"{text} → {row.verdict or 'open'}" + (f": {row.why}" if row.why else "")
-
-
-def evidence_line(evidence: Mapping[str, Any]) -> str:
-    """The facts of a finding in one line for people."""
-    parts = []
-    for key, value in evidence.items():
-        if key == "tool":  # stands beside the label
-            continue
-        if key == "violations" and isinstance(value, Sequence):
-            parts += [_violation(one) for one in value[:_SHOWN_VIOLATIONS]]
-        elif value is not False and value not in (None, "", [], {}):
-            parts.append(f"{key}: {_fact(value)}")
-    return "; ".join(parts)
-
-
-def _violation(one: Any) -> str:
-    if not isinstance(one, Mapping):
-        return str(one)
-    text = f"{one.get('argument') or 'arguments'}: {one.get('problem')}"
-    if one.get("expected"):
-        text += f", expected {one['expected']}"
-    if one.get("found"):
-        text += f", found {one['found']}"
-    return text
-
-
-def _fact(value: Any) -> str:
-    return ", ".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def printable(text: str) -> str:
-    """The text without anything that a terminal would obey: names in it are the model's."""
-    return "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
     )

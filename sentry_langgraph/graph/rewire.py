@@ -166,18 +166,28 @@ def _gated(builder: Builder, branch: BranchSpec, gate: Gate) -> BranchSpec:
         names = [name for name in builder.nodes if not name.startswith(PREFIX)]
         ends = {**{name: name for name in names}, END: END}
     known = dict(ends)
-
-    def route(state: Any, config: RunnableConfig) -> Any:
-        return gate(state, path.invoke(state, config), config, known)
-
-    async def aroute(state: Any, config: RunnableConfig) -> Any:
-        return gate(state, await path.ainvoke(state, config), config, known)
-
-    name = getattr(path, "name", None) or "route"
     return branch._replace(
-        path=routing_callable(route, aroute, name),
+        path=_GatedPath(path, gate, known),
         ends={**known, **{_free(label, known): node for label, node in LABELS.items()}},
     )
+
+
+class _GatedPath(Runnable[Any, Any]):
+    """The user's router, then the gate. Runs in every turn, so it is no more than two calls."""
+
+    def __init__(self, path: Runnable[Any, Any], gate: Gate, ends: Mapping[Any, str]) -> None:
+        self.name = getattr(path, "name", None)
+        self._path = path
+        self._gate = gate
+        self._ends = ends
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
+        config = config or {}
+        return self._gate(input, self._path.invoke(input, config), config, self._ends)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
+        config = config or {}
+        return self._gate(input, await self._path.ainvoke(input, config), config, self._ends)
 
 
 def _free(label: str, taken: Mapping[Any, str]) -> str:

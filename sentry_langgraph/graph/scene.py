@@ -116,4 +116,6 @@ def target_of(destination: Destination, ends: Ends) -> str:
 
 def value_of(state: Any, key: str) -> Any:
     """A value of the state, whether it is a mapping, a dataclass or a pydantic model."""
-    return state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
+    if type(state) is dict or isinstance(state, Mapping):
+        return state.get(key)
+    return getattr(state, key, None)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from sentry_langgraph.options import Options, PositiveCount, Seconds, Share, Switch
+from sentry_langgraph.options import EnvName, Options, PositiveCount, Seconds, Share, Switch
 
 
 class RankingOptions(Options):
@@ -64,7 +64,7 @@ class PlaybookOptions(Options):
     host: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:\[\]-]+$")] | None = None
     port: Annotated[int, Field(strict=True, ge=1, le=65_535)] = 8000
     ssl: Switch = False
-    token_env: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    token_env: EnvName | None = None
     token_header: Literal["Authorization", "X-Chroma-Token"] = "Authorization"
     tenant: Annotated[str, StringConstraints(min_length=3)] = "default_tenant"
     database: Annotated[str, StringConstraints(min_length=3)] = "default_database"

@@ -178,7 +178,9 @@ def _type(schema: object) -> str:
         return f"array of {inner}" if inner else "array"
     if isinstance(kind, str):
         return kind
-    options = schema.get("anyOf") or schema.get("oneOf") or []
+    options = schema.get("anyOf") or schema.get("oneOf")
+    if not isinstance(options, list):
+        return ""
     return " or ".join(dict.fromkeys(text for option in options if (text := _type(option))))
 
 

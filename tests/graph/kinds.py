@@ -14,7 +14,6 @@ from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolNode, create_react_agent
 from langgraph.types import Command
 from typing_extensions import TypedDict
@@ -22,12 +21,10 @@ from typing_extensions import TypedDict
 from sentry_langgraph import with_sentry
 from sentry_langgraph.testing import react_builder, router
 
-Graph: TypeAlias = CompiledStateGraph[Any, Any, Any, Any]
+from .runs import QUIET, Graph
+
 Tools: TypeAlias = Sequence[Any]
 Build: TypeAlias = Callable[..., Graph]
-
-QUIET: Mapping[str, Any] = {"playbook": {"kind": "none"}}
-"""A configuration without lessons: the playbook is not the subject here."""
 
 
 class Chat(TypedDict):

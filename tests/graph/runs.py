@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, InjectedToolCallId, tool
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, interrupt
 
 from sentry_langgraph.testing import (
@@ -21,7 +22,13 @@ from sentry_langgraph.testing import (
     no_trailing_assistant,
 )
 
-from .kinds import Graph, Kind
+if TYPE_CHECKING:
+    from .kinds import Kind
+
+Graph: TypeAlias = CompiledStateGraph[Any, Any, Any, Any]
+
+QUIET: Mapping[str, Any] = {"playbook": {"kind": "none"}}
+"""A configuration without lessons: the playbook is not the subject here."""
 
 REQUEST = "Weather in Oslo?"
 
@@ -247,9 +254,9 @@ def outcome(messages: Sequence[AnyMessage]) -> list[tuple[str, str, str]]:
 
 
 def made(
-    kind: Kind, name: str, *, bare: bool = False, **options: Any
+    kind: Kind, run: str, *, bare: bool = False, **options: Any
 ) -> tuple[Graph, ScriptedChatModel, Toolbox]:
     """A graph with a scripted model and a fresh toolbox."""
-    box, model = Toolbox(), model_for(name)
+    box, model = Toolbox(), model_for(run)
     build = kind.bare if bare else kind.wrapped
     return build(model, box.tools(), **options), model, box

@@ -17,9 +17,10 @@ from langgraph.types import Command
 from sentry_langgraph import with_sentry
 from sentry_langgraph.testing import STRICT, ScriptedChatModel, ai, call, react_builder
 
-from .kinds import KINDS, QUIET, Chat, Kind
+from .kinds import KINDS, Chat, Kind
 from .runs import (
     CONFIG,
+    QUIET,
     Drive,
     Toolbox,
     events_of,
@@ -95,8 +96,9 @@ async def test_refusal_beside_an_interrupt(kind: Kind, drive: Drive) -> None:
     assert model.calls == 3
 
 
-@pytest.mark.parametrize("when", ["interrupt_before", "interrupt_after"])
-@pytest.mark.parametrize("where", ["named", "all"])
+@pytest.mark.parametrize(
+    ("when", "where"), [("interrupt_before", "named"), ("interrupt_after", "all")]
+)
 async def test_static_interrupts(kind: Kind, drive: Drive, when: str, where: str) -> None:
     """Compiled-in interrupts stop at the same nodes as without Sentry, and `*` means the
     nodes of the user's graph."""
@@ -116,7 +118,7 @@ async def test_static_interrupts(kind: Kind, drive: Drive, when: str, where: str
                 break
             given = None
         told.append((stops, outcome(output[kind.key]), box.names()))
-    assert len(told[0][0]) > 1
+    assert len(told[0][0]) > 1 or kind.inner
     assert told[1] == told[0]
 
 

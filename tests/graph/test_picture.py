@@ -104,7 +104,9 @@ def test_names_and_labels_are_escaped() -> None:
     name = 'a<b> & "c"'
     builder.add_node(name, lambda state: state)
     builder.add_edge(START, name)
-    builder.add_conditional_edges(name, lambda state: "x", {"</svg>\x00": END, "again & \ud800": name})
+    builder.add_conditional_edges(
+        name, lambda state: "x", {"</svg>\x00": END, "again & \ud800": name}
+    )
     root = _root(draw_svg(builder.compile(), title="<title> & co"))
     assert name in _boxes(root)
     assert any("</svg>" in label for label in _labels(root))

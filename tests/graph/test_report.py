@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from typing import Annotated, Any
 
 import pytest
@@ -174,16 +175,15 @@ def test_names_from_the_model_can_not_steer_the_terminal() -> None:
     report = sentry_report(_run(wrong, _asks(), "Mild."), CONFIG)
     assert "\x1b" not in str(report)
     assert "\\x1b[2Jcast[red]" in str(report)
-    console = Console(width=200, record=True, color_system=None, file=open("/dev/null", "w"))  # noqa: SIM115
-    with console.file:
-        console.print(report)
-        assert "[red]" in console.export_text()
+    printed = StringIO()
+    Console(width=200, file=printed).print(report)
+    assert "\\x1b[2Jcast[red]" in printed.getvalue()
 
 
 @pytest.mark.parametrize("source", [3, "text", object(), [1], [{"id": "x"}]])
 def test_other_sources_are_refused(source: Any) -> None:
     """What is no run is a TypeError that says what would be right."""
-    with pytest.raises(TypeError, match="Sentry|sentry_report"):
+    with pytest.raises(TypeError, match=r"[Ss]entry"):
         sentry_report(source)
 
 

@@ -16,6 +16,7 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Send
 from typing_extensions import TypedDict
 
+from cases.agents import react
 from cases.assume import settings
 from cases.drive import Graph, Scenario, run
 from cases.loader import Case
@@ -248,3 +249,33 @@ def _limited_scenario(case: Case, way: str) -> Scenario:
         extra={"given": given, "seen": seen, "callback": callback, "limit": GraphRecursionError},
     )
 
+
+
+def supersteps(wrapped: bool, count: int = 20) -> int:
+    """How many supersteps a run of `count` calls and an answer takes."""
+    script = [ai("", call("look", {"n": n}, id=f"c{n}")) for n in range(count)] + ["the answer"]
+    graph = react([LOOK])(ScriptedChatModel(script=script), Workshop(), None)
+    if wrapped:
+        graph = with_sentry(graph, settings())
+    steps = {
+        event["step"]
+        for event in graph.stream({"messages": [("user", "go")]}, stream_mode="debug")
+    }
+    return len(steps)
+
+
+def looping(case: Case, both: bool = False) -> Record:
+    """The shared agent, which now makes three identical calls at each visit."""
+    scenario = _twice(case, "looping", None, both)
+    return run(replace(scenario, script=[_three_calls] * 24))
+
+
+def _three_calls(messages: list[Any]) -> AIMessage:
+    results = 0
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage) and message.name != "sentry":
+            break
+        if isinstance(message, AIMessage) and not message.tool_calls:
+            break
+        results += isinstance(message, ToolMessage)
+    return ai("", call("same")) if results < 3 else ai("ok")

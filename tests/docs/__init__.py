@@ -1,0 +1,1 @@
+"""The pages, their code and their links."""
