@@ -16,7 +16,7 @@ def chat_model(script: Sequence[ScriptEntry]) -> BaseChatModel:
     The scripted model makes the mistakes that the example is about; a real one may not.
     """
     if os.environ.get("OPENAI_API_KEY"):
-        from langchain_openai import ChatOpenAI
+        from langchain_openai import ChatOpenAI  # noqa: PLC0415 - slow, and needed with a key only
 
         return ChatOpenAI(model=os.environ.get("OPENAI_MODEL", "gpt-4.1-mini"))
     return ScriptedChatModel(script=list(script))

@@ -49,9 +49,7 @@ builder.add_edge(START, "agent")
 builder.add_conditional_edges("agent", route, ["tools", END])
 builder.add_edge("tools", "agent")
 
-graph = with_sentry(
-    builder.compile(checkpointer=InMemorySaver()), {"playbook": {"kind": "memory"}}
-)
+graph = with_sentry(builder.compile(checkpointer=InMemorySaver()), {"playbook": {"kind": "memory"}})
 
 
 def main() -> None:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sentry_langgraph.detect.signature import digest
 from sentry_langgraph.options import Options, Switch
 from sentry_langgraph.records import Catalog, Judgement, Lesson, PathStep
+from sentry_langgraph.signature import digest
 from sentry_langgraph.taxonomy import DEFINITIONS, Label, Verdict
 
 _NAME = re.compile(r"[A-Za-z_][\w-]{0,63}\Z")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sentry_langgraph.detect.signature import call_key
 from sentry_langgraph.options import Options, PositiveCount
 from sentry_langgraph.records import (
     ActiveRepair,
@@ -21,6 +20,7 @@ from sentry_langgraph.records import (
     ToolSpec,
     Trajectory,
 )
+from sentry_langgraph.signature import call_key
 from sentry_langgraph.taxonomy import Label, Verdict
 
 _SAME_TOOL = frozenset(

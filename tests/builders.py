@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sentry_langgraph import ledger
-from sentry_langgraph.detect.schema import schema_check
-from sentry_langgraph.detect.signature import digest
 from sentry_langgraph.records import (
     ActiveRepair,
     Catalog,
@@ -22,6 +20,8 @@ from sentry_langgraph.records import (
     ToolSpec,
     Trajectory,
 )
+from sentry_langgraph.schema import schema_check
+from sentry_langgraph.signature import digest
 from sentry_langgraph.taxonomy import Label, Severity, Strategy
 
 TASK = Task("task-1", "Cancel my order and tell me the refund.")

@@ -98,8 +98,9 @@ def test_example_runs_offline(name: str, tmp_path: Path) -> None:
 def test_example_takes_a_real_model(name: str, tmp_path: Path) -> None:
     """With a key an example is built on `ChatOpenAI`, and building it calls nobody."""
     code = (
-        f"import {name}\n"
-        "model = getattr(model := {name}.MODEL, 'bound', model)\n".replace("{name}", name)
+        f"import {name}\nmodel = getattr(model := {{name}}.MODEL, 'bound', model)\n".replace(
+            "{name}", name
+        )
         + "print(type(model).__name__, model.model_name)"
     )
     done = run(["-c", code], tmp_path, OPENAI_API_KEY="not-a-key", OPENAI_MODEL="some-model")

@@ -36,6 +36,7 @@ from sentry_langgraph.records import (
 from sentry_langgraph.route import RepairOptions, route
 from sentry_langgraph.taxonomy import Label, Severity, Strategy
 
+
 def decided(
     *findings: Finding, seen: Trajectory | None = None, **options: Any
 ) -> tuple[Decision, ...]:

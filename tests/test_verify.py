@@ -21,8 +21,8 @@ from builders import (
 )
 from pydantic import ValidationError
 
-from sentry_langgraph.detect.signature import call_key
 from sentry_langgraph.records import ActiveRepair, Judgement, PathStep, Proposal, Step
+from sentry_langgraph.signature import call_key
 from sentry_langgraph.taxonomy import DEFINITIONS, Label, Strategy, Verdict
 from sentry_langgraph.verify import VerifyOptions, returned, settled
 

@@ -97,7 +97,7 @@ def recovered(out: Console, number: int, one: Recovery) -> None:
             title = "What the agent is told, with a lesson" if row.lessons else "What it is told"
             _quote(out, title, [texts.pop(0)])
     for lesson in one.report.lessons:
-        _line(out, f"  Lesson {'stored' if lesson.stored else 'not stored'}: {lesson.text}")
+        _line(out, f"    Lesson {'stored' if lesson.stored else 'not stored'}: {lesson.text}")
     _quote(out, "The agent's answer", [one.guarded.answer])
     _costs(
         out,

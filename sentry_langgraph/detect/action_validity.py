@@ -13,7 +13,6 @@ from typing import ClassVar
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.detect.malformed import explain
 from sentry_langgraph.detect.names import nearest
-from sentry_langgraph.detect.signature import call_key
 from sentry_langgraph.detect.written_call import written_call
 from sentry_langgraph.options import Switch
 from sentry_langgraph.records import (
@@ -24,6 +23,7 @@ from sentry_langgraph.records import (
     Trajectory,
     Violation,
 )
+from sentry_langgraph.signature import call_key
 from sentry_langgraph.taxonomy import Label, Severity
 
 _MAX_VIOLATIONS = 4

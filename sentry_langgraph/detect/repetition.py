@@ -16,9 +16,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from sentry_langgraph.detect.base import DetectorOptions
-from sentry_langgraph.detect.signature import call_key, digest
 from sentry_langgraph.options import Count, PositiveCount
 from sentry_langgraph.records import Finding, Observation, Step, ToolCall, ToolSpec, Trajectory
+from sentry_langgraph.signature import call_key, digest
 from sentry_langgraph.taxonomy import Label, Severity
 
 _INFRASTRUCTURE = re.compile(

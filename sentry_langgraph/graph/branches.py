@@ -147,7 +147,7 @@ def _instead(graph: Graph, snapshot: StateSnapshot, guidance: str) -> tuple[dict
     tools = served_by(graph.builder.nodes[loop.tools[0]].runnable)
     key = getattr(tools, "_messages_key", "messages")
     values = snapshot.values
-    messages = values.get(key) if isinstance(values, Mapping) else getattr(values, key, None)
+    messages: Any = values.get(key) if isinstance(values, Mapping) else getattr(values, key, None)
     after_tools = bool(messages) and isinstance(messages[-1], ToolMessage)
     message = HumanMessage(
         guidance, name=MARK, additional_kwargs={MARK: {"kind": "guidance", "fork": True}}

@@ -21,8 +21,8 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from sentry_langgraph.detect.signature import digest
 from sentry_langgraph.records import Observation, Proposal, Status, Step, Task, ToolCall
+from sentry_langgraph.signature import digest
 
 MARK = "sentry"
 """The name of our human messages, and the key in `additional_kwargs` of everything we write."""

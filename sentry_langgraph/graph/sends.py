@@ -10,7 +10,6 @@ from langgraph.graph import END
 from langgraph.types import Send
 
 from sentry_langgraph import ledger
-from sentry_langgraph.detect.signature import digest
 from sentry_langgraph.graph.messages import MARK, calls_of, steps_before
 from sentry_langgraph.graph.rewrite import needs_rewrite, normalised, rewrite
 from sentry_langgraph.graph.scene import ESCALATE, HARD, SOFT, VERIFY, Guard, Scene
@@ -26,6 +25,7 @@ from sentry_langgraph.records import (
 )
 from sentry_langgraph.repair import compose, partial_answer, remind
 from sentry_langgraph.repair.templates import NOT_RUN_STOPPED, NOT_RUN_WHOLE_BATCH
+from sentry_langgraph.signature import digest
 from sentry_langgraph.taxonomy import Strategy, Verdict
 
 REMINDER = "reminder"

@@ -14,7 +14,6 @@ from pydantic.v1 import ValidationError as ValidationErrorV1
 
 from sentry_langgraph.config.models import ToolOptions
 from sentry_langgraph.detect.naming import reads_by_name
-from sentry_langgraph.detect.schema import dotted, kind_of, schema_check
 from sentry_langgraph.records import (
     ArgumentCheck,
     Catalog,
@@ -22,6 +21,7 @@ from sentry_langgraph.records import (
     Violation,
     accept_any,
 )
+from sentry_langgraph.schema import dotted, kind_of, schema_check
 
 logger = logging.getLogger("sentry_langgraph")
 

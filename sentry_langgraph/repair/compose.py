@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sentry_langgraph.detect.schema import kind_of
 from sentry_langgraph.records import (
     ActiveRepair,
     Catalog,
@@ -25,7 +24,7 @@ from sentry_langgraph.repair.templates import (
     TEMPLATES,
     Template,
 )
-
+from sentry_langgraph.schema import kind_of
 from sentry_langgraph.taxonomy import DEFINITIONS, Label
 
 _CALL_AGAIN = frozenset(

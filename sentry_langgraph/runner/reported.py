@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sentry_langgraph.detect.base import Detector, DetectorOptions
-from sentry_langgraph.detect.signature import call_key
 from sentry_langgraph.records import Finding, ToolSpec, Trajectory
 from sentry_langgraph.runner.step import AgentStep
+from sentry_langgraph.signature import call_key
 from sentry_langgraph.taxonomy import Label, Severity
 
-_RAW_SHOWN = 200
+_NAME_SHOWN = 80
 _TEXT_SHOWN = 160
 
 
@@ -48,9 +48,7 @@ class ReportedValidity:
 def _flagged(step: AgentStep, trajectory: Trajectory) -> Iterable[Finding]:
     proposal = trajectory.proposal
     if not step.parsed_ok and not proposal.calls:
-        shown = (
-            step.raw_action if len(step.raw_action) <= _RAW_SHOWN else step.raw_action[:200] + "…"
-        )
+        shown = _shown(step.raw_action)
         return (
             Finding(
                 Label.MALFORMED_MODEL_OUTPUT,
@@ -65,17 +63,18 @@ def _flagged(step: AgentStep, trajectory: Trajectory) -> Iterable[Finding]:
     if not proposal.calls:
         return ()
     call = proposal.calls[0]
+    name = call.name[:_NAME_SHOWN]
     if step.schema_valid is False:
         return (
             Finding(
                 Label.INVALID_ARGUMENTS,
                 proposal.id,
-                key=f"{Label.INVALID_ARGUMENTS}:{call.name}",
+                key=f"{Label.INVALID_ARGUMENTS}:{name}",
                 detail="the arguments break the schema of the action"
                 + (f": {_shown(step.observation)}" if step.observation else ""),
                 evidence={"reported": "schema_valid"},
                 calls=(call.index,),
-                tool=call.name,
+                tool=name,
                 intention=True,
             ),
         )
@@ -89,9 +88,9 @@ def _flagged(step: AgentStep, trajectory: Trajectory) -> Iterable[Finding]:
                 key=f"{Label.UNAVAILABLE_TARGET}:{key}",
                 detail="the environment did not take it"
                 + (f": {_shown(step.observation)}" if step.observation else ""),
-                evidence={"reported": "accepted_by_environment", "tool": call.name},
+                evidence={"reported": "accepted_by_environment", "tool": name},
                 calls=(call.index,),
-                tool=call.name,
+                tool=name,
                 related=(key,),
             ),
         )
@@ -102,7 +101,7 @@ def _nothing_came_back(trajectory: Trajectory) -> Iterable[Finding]:
     proposal = trajectory.proposal
     if not proposal.calls or proposal.finish:
         return ()
-    name = proposal.calls[0].name
+    name = proposal.calls[0].name[:_NAME_SHOWN]
     return (
         Finding(
             Label.NO_OBSERVABLE_OUTPUT,
@@ -130,16 +129,22 @@ class ResultAware:
     Attributes:
         inner: The configured detector.
         digest: The digest of the step's result, or None where nothing came back.
+        failed: Whether the step failed.
     """
 
     Options: ClassVar[type[DetectorOptions]] = DetectorOptions
 
     inner: Detector
     digest: str | None
+    failed: bool
 
     def detect(self, trajectory: Trajectory) -> Iterable[Finding]:
         """What the detector finds, unless the result is new."""
-        found = tuple(self.inner.detect(trajectory))
+        found = tuple(
+            one
+            for one in self.inner.detect(trajectory)
+            if self.failed or one.pattern != "same_error"
+        )
         if not found or self.digest is None or not trajectory.proposal.calls:
             return found
         call = trajectory.proposal.calls[0]

@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 from sentry_langgraph.config.models import ToolOptions
 from sentry_langgraph.detect.naming import reads_by_name
-from sentry_langgraph.detect.schema import schema_check
 from sentry_langgraph.errors import ConfigError
 from sentry_langgraph.records import Catalog, ToolSpec, accept_any
+from sentry_langgraph.schema import schema_check
 
 ActionSchema: TypeAlias = Iterable[Any] | Mapping[str, Any] | None
 """Tool schemas in a list, or a mapping from names to JSON Schemas of their arguments."""

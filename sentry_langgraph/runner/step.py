@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sentry_langgraph.detect.signature import digest
 from sentry_langgraph.records import Observation, Proposal, Step, ToolCall
+from sentry_langgraph.signature import digest
 
 _ERROR_TEXT = re.compile(r"\s*(?:error\b|exception\b|traceback \(most recent)", re.IGNORECASE)
 _TEXT_KEPT = 20_000
@@ -56,7 +56,7 @@ class AgentStep:
         return "error" if reads_as_error else "success"
 
 
-def agent_step_from_parts(
+def agent_step_from_parts(  # noqa: PLR0917 (the parts in the order of the paper's loop)
     step_id: str | int,
     reasoning: str | None = "",
     raw_action: str | None = "",

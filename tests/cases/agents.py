@@ -154,6 +154,21 @@ def resumable(specs: Specs) -> MakeGraph:
     return make
 
 
+def unbound(specs: Specs) -> MakeGraph:
+    """A loop whose model is told of no tools."""
+
+    def make(model: ScriptedChatModel, workshop: Workshop, saver: Any) -> Graph:
+        builder: StateGraph[Any, Any, Any, Any] = StateGraph(_state(specs))
+        builder.add_node("agent", lambda state: {"messages": [model.invoke(state["messages"])]})
+        builder.add_node("tools", ToolNode(workshop.tools(specs)))
+        builder.add_edge(START, "agent")
+        builder.add_conditional_edges("agent", router("tools"), ["tools", END])
+        builder.add_edge("tools", "agent")
+        return builder.compile(checkpointer=saver)
+
+    return make
+
+
 def _unanswered(messages: Sequence[AnyMessage]) -> bool:
     answered = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)}
     newest = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)

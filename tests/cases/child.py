@@ -58,6 +58,7 @@ def _thread(
 ) -> dict[str, Any]:
     """Invocations of a wrapped agent on one thread, with what a caller can see of the state."""
     from cases.agents import react
+    from cases.assume import settings
     from cases.drive import captured, fresh_playbook
     from cases.loader import load
     from cases.observe import plain
@@ -65,7 +66,6 @@ def _thread(
     from cases.savers import opened
     from cases.scripts import messages
     from cases.scripts import script as turns
-    from cases.assume import settings
     from cases.tools import Workshop
     from sentry_langgraph import with_sentry
     from sentry_langgraph.testing import ScriptedChatModel

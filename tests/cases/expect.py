@@ -31,10 +31,10 @@ def problems(case: Case, run: Run, record: Record) -> list[str]:
         if handler is not None:
             if not contrast and _applies(case, key, run):
                 found += handler(wanted, record, run)
-        elif _first(run) == key or key == run.name:
-            found += _own(case, run, wanted, record)
         elif contrast and key == "contrast":
             found += _contrast(wanted, record, run)
+        elif _first(run) == key or key == run.name:
+            found += _own(case, run, record)
     return found
 
 
@@ -74,9 +74,9 @@ def _applies(case: Case, key: str, run: Run) -> bool:
         return True
     if key == "tool_runs_when_repaired":
         return forms.repairs(form_of(case, run))
-    others = ("_variant", "variants", "names")
-    has_main = "model_script" in case.input or "stored_messages" in case.input
-    if has_main and any(name.endswith(others) for name in case.input) or has_main:
+    if key in ("verdicts", "verdict_or_failure"):
+        return True
+    if "model_script" in case.input or "stored_messages" in case.input:
         return run.name == "main"
     return True
 
@@ -85,16 +85,13 @@ def _applies(case: Case, key: str, run: Run) -> bool:
 
 
 def _verdicts(wanted: Mapping[str, Any], record: Record, run: Run) -> list[str]:
-    if run.calls and "/" in run.name or run.calls and run.calls[0] not in wanted and run.calls:
-        own = [name for name in wanted if run.name.endswith(name)]
-        return [
-            problem for name in own for problem in forms.problems(wanted[name], record, run.calls[0])
-        ]
+    """The verdicts of the calls that the model makes in this run, whether it came to them or not."""
+    made = {call["id"] for m in record.produced for call in (*m.tool_calls, *m.invalid_tool_calls)}
     return [
         problem
         for call_id, form in wanted.items()
+        if call_id in made or call_id in run.calls
         for problem in forms.problems(form, record, call_id)
-        if record.results(call_id) or form not in ("none",)
     ]
 
 
@@ -155,7 +152,7 @@ _HANDLERS: Mapping[str, Callable[[Any, Record, Run], list[str]]] = {
 # Expectations of one run
 
 
-def _own(case: Case, run: Run, wanted: Any, record: Record) -> list[str]:
+def _own(case: Case, run: Run, record: Record) -> list[str]:
     form = form_of(case, run)
     if case.kind == "yaml_load":
         return words_yaml.problems(str(form), record)

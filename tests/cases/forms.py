@@ -92,7 +92,7 @@ def _readable(text: str) -> bool:
 
 
 def _one(head: str, text: str, record: Record, call_id: str | None) -> list[str]:
-    if re.fullmatch(r"none|no failure", head):
+    if re.fullmatch(r"none|no (?:failure|verdict)", head):
         return _no_failure_at(record, call_id)
     if head.startswith("no failure"):
         return _ended(record) if "ends" in head else _no_failure_at(record, None)

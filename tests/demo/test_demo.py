@@ -88,13 +88,12 @@ def test_a_wrong_argument_never_reaches_the_tool(
     assert one["with"]["tool_runs"] == one["without"]["tool_runs"] - 1
 
 
-def test_nothing_follows_a_stop(shown: Shown) -> None:
-    """After a stop no further recorded turn is played, and the message's own calls don't run."""
+def test_a_stop_is_the_end(shown: Shown) -> None:
+    """A stop is the last thing in its run; without one every recorded turn is played."""
     turns = {run.id: len(run.turns) for run, _ in shipped_runs()}
     for one in shown.figures["reenacted"]:
         if one["with"]["stopped"]:
             assert one["caught"][-1]["done"] == "stopped"
-            assert one["with"]["turns"] <= turns[one["id"]]
         else:
             assert one["with"]["turns"] == turns[one["id"]]
 
@@ -214,7 +213,7 @@ def test_every_run_has_its_report(shown: Shown) -> None:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """A file of two runs of the common format that loop."""
+    """A file of two runs of the common format: a turn that loops, and a turn after it."""
     call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Is it open?"}]
     for _ in range(9):
@@ -222,6 +221,8 @@ def trace(tmp_path: Path) -> Path:
             {"role": "assistant", "content": "", "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "c", "content": "closed"},
         ]
+    messages.append({"role": "user", "content": "And now?"})
+    messages.append({"role": "assistant", "content": "It is closed."})
     tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
     common = {"source": "own", "model": "m", "task": "", "tools": tools, "messages": messages}
     path = tmp_path / "runs.jsonl"
@@ -246,6 +247,8 @@ def test_any_run_of_the_common_format_is_re_enacted(
     assert one["caught"][0]["evidence"]["count"] == 3
     assert one["with"]["stopped"]
     assert one["without"]["same_call"] == 9
+    # after a stop no further recorded turn is played
+    assert (one["without"]["turns"], one["with"]["turns"]) == (2, 1)
     assert figures["recovering"] == []
 
 

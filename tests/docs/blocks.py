@@ -14,7 +14,8 @@ The word after the language says what happens beyond the usual:
 | `text`, `mermaid` | is for people only |
 
 In outputs a `…` on a line of its own stands for any lines, and ids that are made at random
-don't have to be the same.
+don't have to be the same. `pytest tests/docs --update-snapshots` writes outputs anew, but for
+those with a `…`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import subprocess
 import sys
 import tomllib
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +41,9 @@ KNOWN = frozenset({"python", "yaml", "console", "text", "json", "toml", "mermaid
 
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^`\n]*)$")
 _TITLE = re.compile(r'title="([\w./-]+)"')
-_RANDOM = re.compile(r"\b(msg_|call_)?[0-9a-f]{16,32}\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+_RANDOM = re.compile(
+    r"\b(msg_|call_)?[0-9a-f]{16,32}\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ def blocks_of(page: Path) -> list[Block]:
             continue
         start, indent, info = opened
         if fence is not None and not fence["info"].strip() and fence["indent"] == indent:
-            found.append(_block(page, start, info, "\n".join(body)))
+            found.append(_block(page, start, info, "".join(f"{one}\n" for one in body)))
             opened = None
         else:
             body.append(line.removeprefix(indent))
@@ -98,7 +101,7 @@ def blocks_of(page: Path) -> list[Block]:
 def _block(page: Path, line: int, info: str, text: str) -> Block:
     title = _TITLE.search(info)
     language, *words = _TITLE.sub("", info).split() or [""]
-    return Block(page, line, language, frozenset(words), title[1] if title else None, text + "\n")
+    return Block(page, line, language, frozenset(words), title[1] if title else None, text)
 
 
 class Page:
@@ -106,12 +109,15 @@ class Page:
 
     Args:
         directory: The directory; it has to be the working directory and on `sys.path`.
+        update: Keep outputs that differ in `changed` instead of failing.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, update: bool = False) -> None:
         self._directory = directory
+        self._update = update
         self._module = types.ModuleType("page")
         self.printed = ""
+        self.changed: dict[int, str] = {}
 
     def run(self, block: Block) -> None:
         """Run one block.
@@ -153,7 +159,9 @@ class Page:
         first, *rest = shlex.split(command, comments=True)
         call = "validate_main" if first == "sentry-validate" else "main"
         assert first in {"sentry", "sentry-validate"}, f"only commands of ours run: {command}"
-        start = f"import sys; sys.argv[0] = 'sentry'; from sentry_langgraph.cli import {call} as m; m()"
+        start = (
+            f"import sys; sys.argv[0] = 'sentry'; from sentry_langgraph.cli import {call} as m; m()"
+        )
         done = subprocess.run(
             [sys.executable, "-c", start, *rest],
             capture_output=True,
@@ -161,14 +169,25 @@ class Page:
             timeout=120,
             check=False,
             cwd=self._directory,
-            env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
+            env={
+                **os.environ,
+                "COLUMNS": "100",
+                "NO_COLOR": "1",
+                "PYTHONPATH": os.pathsep.join(sys.path),
+            },
         )
         assert (done.returncode != 0) is fails, f"`{command}` ended with {done.returncode}: {done}"
         return done.stdout
 
     def _text(self, block: Block) -> None:
-        if "output" in block.words:
+        if "output" not in block.words:
+            return
+        try:
             check_output(self.printed, block.text, block.place)
+        except AssertionError:
+            if not self._update or "…\n" in block.text:
+                raise
+            self.changed[block.line] = self.printed.strip("\n")
 
     def _json(self, block: Block) -> None:
         json.loads(block.text)
@@ -183,6 +202,16 @@ class Page:
         target = self._directory / str(block.title)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(block.text, encoding="utf-8")
+
+
+def rewrite(page: Path, blocks: Sequence[Block], changed: Mapping[int, str]) -> None:
+    """Put other outputs into a page: texts by the line of the opening fence."""
+    lines = page.read_text(encoding="utf-8").split("\n")
+    for block in reversed(blocks):
+        if block.line in changed:
+            end = block.line + block.text.count("\n")
+            lines[block.line : end] = changed[block.line].split("\n")
+    page.write_text("\n".join(lines), encoding="utf-8")
 
 
 def _commands(text: str) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.docs.blocks import KNOWN, Page, blocks_of, check_output
+from tests.docs.blocks import KNOWN, Page, blocks_of, check_output, rewrite
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -33,7 +33,11 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_blocks_run(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offline: list[Any]
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    offline: list[Any],
+    request: pytest.FixtureRequest,
 ) -> None:
     """Every block of a page runs offline, without a key, and prints what the page shows."""
     monkeypatch.chdir(tmp_path)
@@ -41,10 +45,12 @@ def test_blocks_run(
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     blocks = blocks_of(path)
-    page = Page(tmp_path)
+    page = Page(tmp_path, update=request.config.getoption("write_snapshots"))
     try:
         for block in blocks:
             page.run(block)
+        if page.changed:
+            rewrite(path, blocks, page.changed)
     finally:
         for block in blocks:
             if block.title:
@@ -79,6 +85,18 @@ def test_blocks_are_found(tmp_path: Path) -> None:
         blocks_of(page)
 
 
+def test_outputs_are_written_anew(tmp_path: Path) -> None:
+    """Only the output that differs is replaced, whatever its length."""
+    source = tmp_path / "page.md"
+    text = "a\n```python\nprint(1)\nprint(2)\n```\n```text output\n{}\n```\nb\n"
+    source.write_text(text.format("7\n8\n9"), encoding="utf-8")
+    page, blocks = Page(tmp_path, update=True), blocks_of(source)
+    for block in blocks:
+        page.run(block)
+    rewrite(source, blocks, page.changed)
+    assert source.read_text(encoding="utf-8") == text.format("1\n2")
+
+
 def test_blocks_that_fail_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A block that raises, settings with an unknown key and a wrong output are all failures."""
     monkeypatch.chdir(tmp_path)
@@ -94,6 +112,8 @@ def test_blocks_that_fail_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         source = tmp_path / "page.md"
         source.write_text(text, encoding="utf-8")
         page = Page(tmp_path)
+        *before, last = blocks_of(source)
+        for block in before:
+            page.run(block)
         with pytest.raises(error):
-            for block in blocks_of(source):
-                page.run(block)
+            page.run(last)

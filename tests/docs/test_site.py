@@ -82,7 +82,9 @@ def test_api_page_covers_the_public_names() -> None:
     """Every name that the package exports is on the API page."""
     text = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
     for name in sentry_langgraph.__all__:
-        assert name == "__version__" or re.search(rf"^::: [\w.]+\.{name}$", text, re.MULTILINE), name
+        assert name == "__version__" or re.search(rf"^::: [\w.]+\.{name}$", text, re.MULTILINE), (
+            name
+        )
 
 
 def test_every_page_is_in_the_navigation() -> None:
@@ -92,7 +94,7 @@ def test_every_page_is_in_the_navigation() -> None:
         pass
 
     Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
-    site = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)  # noqa: S506
+    site = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
 
     def pages(entry: object) -> list[str]:
         if isinstance(entry, str):

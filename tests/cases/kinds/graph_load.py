@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -67,9 +68,11 @@ def _schemas(graph: Graph) -> str | None:
     pairs = {
         "input": (graph.get_input_jsonschema(), bare.get_input_jsonschema()),
         "output": (graph.get_output_jsonschema(), bare.get_output_jsonschema()),
-        "config": (graph.get_config_jsonschema(), bare.get_config_jsonschema()),
         "context": (graph.get_context_jsonschema(), bare.get_context_jsonschema()),
     }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pairs["config"] = (graph.get_config_jsonschema(), bare.get_config_jsonschema())
     other = [name for name, (ours, theirs) in pairs.items() if ours != theirs]
     return f"other schemas: {', '.join(other)}" if other else None
 

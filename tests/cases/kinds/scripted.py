@@ -48,7 +48,7 @@ def planned(case: Case, name: str, turns: Sequence[Any], **changes: Any) -> Run:
         name,
         lambda mode: run(scenario(case, name, turns, **changes), mode),
         modes_of(case),
-        calls=tuple(calls[:1]),
+        calls=tuple(calls),
     )
 
 

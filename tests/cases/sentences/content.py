@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
 from cases.drive import run
 from cases.kinds import scripted
 from cases.kinds.scripted import REJECTED
@@ -12,7 +14,6 @@ from cases.observe import MARK, Record
 from cases.rules import rules
 from cases.scene import Scene
 from cases.sentences.registry import must, must_not, rule
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from sentry_langgraph.testing import check_history
 
 

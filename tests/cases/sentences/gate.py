@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from langchain_core.messages import ToolMessage
+
 import sentry_langgraph
+from cases.agents import react, unbound
+from cases.assume import settings
 from cases.drive import Scenario, run
 from cases.kinds import gate, raw
 from cases.kinds.store import connections
 from cases.loader import literal
-from cases.agents import react
-from cases.assume import settings
 from cases.observe import Record
 from cases.scene import Scene
 from cases.sentences.registry import must, must_not, rule
-from langchain_core.messages import ToolMessage
-from sentry_langgraph.testing import check_history, parsable_arguments
+from sentry_langgraph.testing import ai, call, check_history, parsable_arguments
 
 # Arguments
 
@@ -254,8 +255,11 @@ def _no_fetch(scene: Scene) -> None:
         "properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json#/a"}},
     }
     spec = {"name": "far", "schema_kind": "json_schema", "parameters": schema, "returns": "ok"}
+    turns = [ai("", call("far", {"a": 1}, id="far")), gate.GIVES_UP]
+    far = Scenario("far", unbound([spec]), turns, [{"messages": [("user", "x")]}], settings())
     with connections() as made:
-        gate.one_call("far", spec, {"a": 1}).execute("sync")
-        for run_ in scene.runs:
-            run_.execute("sync")
+        record = run(far)
+        for one in scene.runs:
+            one.execute("sync")
+    assert record.error is None
     assert [address for address in made if isinstance(address, tuple)] == []

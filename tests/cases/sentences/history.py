@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
 from cases.observe import MARK, Record
 from cases.scene import Scene
 from cases.sentences.registry import must, must_not, rule
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from sentry_langgraph.testing import answered_calls, check_history, no_orphan_results
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from langchain_core.messages import HumanMessage
+
 from cases.kinds import scripted
 from cases.observe import Record, ours
 from cases.scene import Scene
 from cases.sentences.registry import must, must_not, rule
-from langchain_core.messages import HumanMessage
 
 LOOPS = ("loop",)
 

@@ -6,11 +6,12 @@ import datetime
 import json
 import re
 
+from langgraph.errors import GraphRecursionError
+
 from cases.kinds.store import lesson_of
 from cases.observe import Record, ours, plain
 from cases.scene import Scene
 from cases.sentences.registry import must, must_not, rule
-from langgraph.errors import GraphRecursionError
 
 # State
 
@@ -135,10 +136,10 @@ def _finishes(scene: Scene, found: re.Match[str]) -> None:
 def _callback_place(scene: Scene) -> None:
     import asyncio
 
-    from cases.savers import opened
-    from cases.tools import Workshop
     from cases.agents import react
     from cases.assume import settings
+    from cases.savers import opened
+    from cases.tools import Workshop
     from sentry_langgraph import SentryCallback, with_sentry
     from sentry_langgraph.testing import ScriptedChatModel, ai, call
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from langchain_core.messages import ToolMessage
+from langgraph.graph.state import CompiledStateGraph
+
 from cases.kinds.graph_load import made
 from cases.observe import Record
 from cases.scene import Scene
 from cases.sentences.registry import must, must_not
-from langchain_core.messages import ToolMessage
-from langgraph.graph.state import CompiledStateGraph
 from sentry_langgraph import with_sentry
 from sentry_langgraph.testing import ScriptedChatModel, ai, call, react_builder
 

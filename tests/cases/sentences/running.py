@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import re
 
+from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.types import Command
+
 from cases.agents import react
 from cases.assume import settings
 from cases.drive import Scenario, run
 from cases.observe import MARK, Record
 from cases.scene import Scene
 from cases.scripts import messages
-from cases.special.gate_time import gate_seconds
 from cases.sentences.registry import must, must_not, rule
-from langchain_core.messages import AIMessage, ToolMessage
-from langgraph.types import Command
+from cases.special.gate_time import gate_seconds
 from sentry_langgraph.testing import STRICT, ai, call, check_history
 
 # Interrupts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 
 from cases.agents import react
@@ -27,7 +28,7 @@ def _keys(case: Case, wrapped: bool) -> set[str]:
     def make(model: ScriptedChatModel, workshop: Workshop, saver: Any) -> Graph:
         bare = react(given["tools"])(model, workshop, saver)
 
-        def agent(state: Any, config: Any) -> dict[str, Any]:
+        def agent(state: Any, config: RunnableConfig) -> dict[str, Any]:
             found.update(key for key in config["configurable"] if not key.startswith("__pregel"))
             return {"messages": [model.invoke(state["messages"], config)]}
 

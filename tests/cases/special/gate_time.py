@@ -22,7 +22,7 @@ SPEC = {
 
 def gate_seconds(turns: int = 200) -> float:
     """CPU seconds of one superstep with its gate, on a history of `turns` turns: the best of 5."""
-    model = ScriptedChatModel(script=["x"])
+    model = ScriptedChatModel(script=["x"], on_end="repeat")
     graph = with_sentry(react([SPEC])(model, Workshop(), None), settings())
     history: list[AnyMessage] = [HumanMessage("go", id="go")]
     for turn in range(turns):

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
@@ -143,7 +144,7 @@ def _twice(case: Case, name: str, checkpointer: bool | None, both: bool) -> Scen
 
 
 def _caller(agent: Graph, name: str) -> Any:
-    def call_it(state: Any, config: Any) -> dict[str, Any]:
+    def call_it(state: Any, config: RunnableConfig) -> dict[str, Any]:
         done = agent.invoke({"messages": [HumanMessage(f"for {name}")]}, config)
         return {"messages": [AIMessage(f"{name}: {done['messages'][-1].text}")]}
 
@@ -206,7 +207,7 @@ def _limited_scenario(case: Case, way: str) -> Scenario:
         tools = workshop.tools([LOOK])
         bound = model.bind_tools(tools)
 
-        def agent(state: Any, config: Any) -> dict[str, Any]:
+        def agent(state: Any, config: RunnableConfig) -> dict[str, Any]:
             seen.append(
                 {
                     "tags": list(config.get("tags") or ()),

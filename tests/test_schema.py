@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import JSON
 
-from sentry_langgraph.detect.schema import dotted, kind_of, schema_check
 from sentry_langgraph.records import Violation, accept_any
+from sentry_langgraph.schema import dotted, kind_of, schema_check
 
 NESTED = schema(
     root={

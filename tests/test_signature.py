@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import JSON, TEXTS, calls
 
-from sentry_langgraph.detect.signature import VOLATILE, call_key, digest
 from sentry_langgraph.records import ToolCall
-
+from sentry_langgraph.signature import VOLATILE, call_key, digest
 
 PLAIN = tool("search")
 

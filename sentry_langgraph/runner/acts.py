@@ -1,0 +1,239 @@
+"""Repairs and verdicts carried out: texts, lessons, events. The part of a step that does I/O."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sentry_langgraph import ledger
+from sentry_langgraph.learn import Provenance, learn
+from sentry_langgraph.pipeline import Outcome, Pipeline
+from sentry_langgraph.playbook.port import Playbook
+from sentry_langgraph.recall import count_outcome, find_lessons, store_lesson
+from sentry_langgraph.records import (
+    Escalate,
+    Execute,
+    Finding,
+    HardRepair,
+    Judgement,
+    Remind,
+    SoftRepair,
+    Suppress,
+    Trajectory,
+    Verify,
+)
+from sentry_langgraph.repair import compose, partial_answer, remind
+from sentry_langgraph.runner.records import Repair
+from sentry_langgraph.runner.task import OpenTask
+from sentry_langgraph.taxonomy import Strategy
+
+logger = logging.getLogger("sentry_langgraph")
+
+_REMINDER = "reminder"
+
+
+@dataclass(frozen=True, slots=True)
+class Acts:
+    """Carries out what the pipeline decided.
+
+    Attributes:
+        pipeline: The stages.
+        playbook: Where lessons lie, or None.
+        clock: Gives the time, in UTC.
+        agent: The agent's name.
+        model: The chat model.
+        owner: Whose lessons are learned.
+    """
+
+    pipeline: Pipeline
+    playbook: Playbook | None
+    clock: Callable[[], datetime]
+    agent: str | None = None
+    model: str | None = None
+    owner: str | None = None
+
+    def context(self, task: OpenTask) -> dict[str, Any]:
+        """Where and when something happens, for events."""
+        return {
+            "agent": self.agent,
+            "thread_id": task.task.id,
+            "checkpoint_id": None,
+            "checkpoint_ns": None,
+            "at": self.clock().isoformat(timespec="seconds"),
+        }
+
+    def carry_out(self, task: OpenTask, trajectory: Trajectory, outcome: Outcome) -> Repair | None:
+        """Do what was decided about a step, and say what the agent has to be told."""
+        try:
+            context = self.context(task)
+            task.record([{**fault, **context} for fault in outcome.faults])
+            repair: Repair | None = None
+            for decision in outcome.decisions:
+                match decision:
+                    case Verify(judgements):
+                        self.judge(task, judgements, trajectory.proposal.id, context)
+                    case Suppress(finding, reason):
+                        task.record([ledger.suppressed(finding, task.task, reason, **context)])
+                    case HardRepair(findings):
+                        repair = self._repair(task, trajectory, findings, Strategy.HARD, context)
+                    case SoftRepair(finding, hold):
+                        strategy = Strategy.HOLD if hold else Strategy.ADVISE
+                        repair = self._repair(task, trajectory, (finding,), strategy, context)
+                    case Remind(owed):
+                        repair = self._remind(task, trajectory, [one.owes for one in owed], context)
+                    case Escalate(finding, human):
+                        repair = self._end(task, trajectory, finding, human, context)
+                    case Execute():
+                        pass
+        except Exception:  # our own fault must never be the user's
+            logger.exception("a repair could not be made; the agent goes on without it")
+            return None
+        return repair
+
+    def _repair(
+        self,
+        task: OpenTask,
+        trajectory: Trajectory,
+        findings: Sequence[Finding],
+        strategy: Strategy,
+        context: Mapping[str, Any],
+    ) -> Repair:
+        started = time.perf_counter()
+        options = self.pipeline.repair
+        first, step = findings[0], trajectory.proposal.id
+        hard = strategy is Strategy.HARD
+        lessons, fault = find_lessons(
+            self.playbook,
+            first,
+            task.catalog,
+            wanted=0 if hard else options.max_lessons,
+            agent=self.agent,
+            model=self.model,
+        )
+        if fault is not None:
+            task.record([ledger.notice("fault:playbook", task.task, step, error=fault, **context)])
+        attempt = trajectory.hard_streak + 1
+        text = compose(
+            first,
+            task.catalog,
+            task.task,
+            lessons=lessons,
+            attempt=attempt,
+            last_attempt=hard and attempt > options.max_hard_attempts,
+            max_chars=options.max_chars,
+        )
+        tokens = len(text) // 4
+        for finding in findings:
+            task.record(
+                [
+                    ledger.failure(finding, task.task, **context),
+                    ledger.repair(
+                        finding,
+                        task.task,
+                        strategy,
+                        lessons=[scored.lesson.id for scored in lessons],
+                        tokens=tokens,
+                        seconds=time.perf_counter() - started,
+                        **context,
+                    ),
+                ]
+            )
+            tokens = 0
+        return Repair(
+            id=ledger.event_id("repair", step, first.key),
+            step=step,
+            strategy=strategy,
+            prompt_text=text,
+            findings=tuple(findings),
+            lessons=tuple(scored.lesson for scored in lessons),
+        )
+
+    def _remind(
+        self,
+        task: OpenTask,
+        trajectory: Trajectory,
+        owed: Sequence[str | None],
+        context: Mapping[str, Any],
+    ) -> Repair:
+        step = trajectory.proposal.id
+        waiting = [one for one in trajectory.state.owed if one.owes in owed]
+        text = remind(waiting, task.catalog, task.task)
+        event = ledger.notice(
+            _REMINDER, task.task, step, owed=list(owed), tokens=len(text) // 4, **context
+        )
+        task.record([event])
+        return Repair(
+            id=event["id"],
+            step=step,
+            strategy=Strategy.ADVISE,
+            prompt_text=text,
+            owed=tuple(name for name in owed if name),
+        )
+
+    def _end(
+        self,
+        task: OpenTask,
+        trajectory: Trajectory,
+        finding: Finding,
+        human: bool,
+        context: Mapping[str, Any],
+    ) -> Repair:
+        attempt = max(trajectory.hard_streak, trajectory.state.failed.get(finding.key, 0)) + 1
+        task.record([ledger.failure(finding, task.task, **context)])
+        if not human:
+            task.record([ledger.escalation(finding, task.task, "stopped", **context)])
+        return Repair(
+            id=ledger.event_id("escalation", trajectory.proposal.id, finding.key),
+            step=trajectory.proposal.id,
+            strategy=Strategy.HUMAN if human else Strategy.STOP,
+            prompt_text=compose(
+                finding,
+                task.catalog,
+                task.task,
+                attempt=attempt,
+                last_attempt=True,
+                max_chars=self.pipeline.repair.max_chars,
+            ),
+            findings=(finding,),
+            answer=partial_answer(finding, task.steps, task.task),
+        )
+
+    def judge(
+        self,
+        task: OpenTask,
+        judgements: Sequence[Judgement],
+        step: str,
+        context: Mapping[str, Any],
+    ) -> None:
+        """Record verdicts, count the lessons that were shown, and learn."""
+        for judgement in judgements:
+            made = judgement.repair
+            task.record([ledger.verdict(judgement, task.task, step, **context)])
+            count_outcome(self.playbook, made.lessons, judgement.verdict, context["at"])
+            if not self.pipeline.learn.enabled:
+                continue
+            learned = learn(judgement, task.catalog, self._provenance(task, context))
+            # a lesson that was shown has its recovery counted with the outcome
+            if learned is None or learned.id in made.lessons:
+                continue
+            stored = store_lesson(self.playbook, learned)
+            task.record(
+                [
+                    ledger.lesson(
+                        learned, task.task, step, stored=stored, repair_id=made.id, **context
+                    )
+                ]
+            )
+
+    def _provenance(self, task: OpenTask, context: Mapping[str, Any]) -> Provenance:
+        return Provenance(
+            at=context["at"],
+            agent=self.agent,
+            thread_id=task.task.id,
+            model=self.model,
+            owner=self.owner,
+        )
