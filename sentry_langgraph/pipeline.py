@@ -22,7 +22,6 @@ from sentry_langgraph.records import (
     Finding,
     Judgement,
     Suppress,
-    TaskState,
     Trajectory,
     Verify,
 )

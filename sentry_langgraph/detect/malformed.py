@@ -36,7 +36,7 @@ def explain(raw: str) -> str:
     return f"the arguments are a JSON {_KINDS[type(value)]}; one JSON object is expected"
 
 
-def _reason(text: str, error: ValueError) -> str:  # noqa: PLR0911 (one reason a line)
+def _reason(text: str, error: ValueError) -> str:
     try:
         json.loads(text, strict=False)
     except (ValueError, RecursionError):

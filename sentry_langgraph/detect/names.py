@@ -30,9 +30,9 @@ class Suggestion:
 def nearest(name: str, known: Iterable[str]) -> Suggestion | None:
     """The known name that `name` is a spelling of, or None where none is close.
 
-    Letter case, separators, surrounding space and a prefix such as `functions.` are looked through. Names
-    that begin with another verb are no spelling, however alike: `delete_order` is not what
-    `create_order` means.
+    Letter case, separators, surrounding space and a prefix such as `functions.` are looked
+    through. Names that begin with another verb are no spelling, however alike: `delete_order`
+    is not what `create_order` means.
     """
     names = {_plain(candidate): candidate for candidate in known}
     for form in (name, _SEPARATORS.split(name.strip())[-1]):

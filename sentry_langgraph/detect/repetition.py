@@ -231,7 +231,9 @@ class Repetition:
             calls=tuple(call.index for call, _ in repeated),
             tool=call.name,
             related=tuple(sorted(last)),
-            detail=f"{count} calls since the last change repeat earlier ones and brought nothing new",
+            detail=(
+                f"{count} calls since the last change repeat earlier ones and brought nothing new"
+            ),
         )
 
     def _same_error(
@@ -261,7 +263,9 @@ class Repetition:
                     calls=(call.index,),
                     tool=call.name,
                     related=tuple({one.key for one in own if one.error == error}),
-                    detail=f"`{call.name}` has failed {count - 1} times in a row with the same error",
+                    detail=(
+                        f"`{call.name}` has failed {count - 1} times in a row with the same error"
+                    ),
                     severity=Severity.ADVISE,
                 )
         return None

@@ -15,8 +15,8 @@ _REFUSED = frozenset({"refusal", "content_filter", "safety", "blocked", "recitat
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 _IMPOSSIBLE = re.compile(
     r"\b(?:cannot|can't|can’t|could(?: not|n't|n’t)|unable|not able|not possible|impossible|"
-    r"no longer|not (?:available|allowed|permitted|found|eligible|supported)|do(?:es)?(?: not|n't|n’t) "
-    r"(?:exist|have|allow|support)|there (?:is|are|was|were) no|no such|failed|denied|declined|"
+    r"no longer|not (?:available|allowed|permitted|found|eligible|supported)|"
+    r"do(?:es)?(?: not|n't|n’t) (?:exist|have|allow|support)|there (?:is|are|was|were) no|no such|failed|denied|declined|"
     r"refused|sorry|unfortunately)\b",
     re.IGNORECASE,
 )

@@ -257,10 +257,9 @@ class SentryRunner:
         pipeline = _informed(self._pipeline, step, ran)
         trajectory = task.trajectory(proposed(step, ran.id, finish=terminal))
         outcome = pipeline.decide(trajectory)
-        if not outcome.healthy:
-            return trajectory, outcome
-        if terminal and ran.calls and trajectory.state.owed:
-            # the last action ran well: is something else still owed?
+        quiet = not outcome.findings and not outcome.faults
+        if quiet and terminal and ran.calls and trajectory.state.owed:
+            # nothing is wrong with the last action itself: is something else still owed?
             trajectory = task.trajectory(ending(step, ran.id), ran)
             outcome = pipeline.decide(trajectory)
         return None if outcome.healthy else (trajectory, outcome)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 TESTS = Path(__file__).parents[1]
 REPOSITORY = TESTS.parent
@@ -79,14 +80,12 @@ def _thread(
         answers = []
         async with opened(saver, f"{path}/threads.db") as checkpointer:
             with captured() as logs:
-                for position, said in enumerate(inputs):
+                for said in inputs:
                     # the graph is made anew for each invocation
                     bare = react(found.input["tools"])(model, workshop, checkpointer)
                     graph = with_sentry(bare, settings(), playbook=fresh_playbook())
-                    prefix = f"{path[-6:]}-{position}-{len(said)}"
-                    done = await asyncio.to_thread(
-                        graph.invoke, {"messages": messages(said, prefix)}, config
-                    )
+                    given = {"messages": messages(said, uuid4().hex)}
+                    done = await asyncio.to_thread(graph.invoke, given, config)
                     answers.append(str(done["messages"][-1].text))
                 values = graph.get_state(config).values
         return {

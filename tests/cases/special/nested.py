@@ -123,13 +123,17 @@ def _twice(case: Case, name: str, checkpointer: bool | None, both: bool) -> Scen
         agent = react_builder(model, workshop.tools([spec])).compile(checkpointer=checkpointer)
         wrapped = with_sentry(agent, assumed)
         builder: StateGraph[Any, Any, Any, Any] = StateGraph(state_class())
+        before = START
         for node in ("r1", "r2"):
-            if both:
+            if both:  # the subgraph is a node, and each has a request of its own
+                builder.add_node(f"{node}_request", _request(node))
+                builder.add_edge(before, f"{node}_request")
                 builder.add_node(node, wrapped)
+                builder.add_edge(f"{node}_request", node)
             else:
                 builder.add_node(node, _caller(wrapped, node))
-        builder.add_edge(START, "r1")
-        builder.add_edge("r1", "r2")
+                builder.add_edge(before, node)
+            before = node
         return builder.compile(checkpointer=saver)
 
     return Scenario(
@@ -141,6 +145,10 @@ def _twice(case: Case, name: str, checkpointer: bool | None, both: bool) -> Scen
         wrapped=both,
         saver="InMemorySaver" if checkpointer is not False else None,
     )
+
+
+def _request(name: str) -> Any:
+    return lambda state: {"messages": [HumanMessage(f"for {name}")]}
 
 
 def _caller(agent: Graph, name: str) -> Any:
