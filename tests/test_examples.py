@@ -43,7 +43,13 @@ SHOWN = {
         "1. hallucination, `refund_order`",
         "done: held → recovered",
     ),
-    "without_langgraph": ("",),
+    "without_langgraph": (
+        "[sentry, advise] Observed: this is call 3 of `get_stock` with the same arguments",
+        "Original request: How many desk lamps are in stock?",
+        "There are 12 desk lamps in stock.",
+        "1. repetition_or_looping (exact_repeat), `get_stock`",
+        "done: advice → recovered",
+    ),
 }
 """What each example prints, among other lines, in this order."""
 
@@ -98,10 +104,9 @@ def test_example_runs_offline(name: str, tmp_path: Path) -> None:
 def test_example_takes_a_real_model(name: str, tmp_path: Path) -> None:
     """With a key an example is built on `ChatOpenAI`, and building it calls nobody."""
     code = (
-        f"import {name}\nmodel = getattr(model := {{name}}.MODEL, 'bound', model)\n".replace(
-            "{name}", name
-        )
-        + "print(type(model).__name__, model.model_name)"
+        f"from {name} import MODEL\n"
+        "model = getattr(MODEL, 'bound', MODEL)\n"
+        "print(type(model).__name__, model.model_name)"
     )
     done = run(["-c", code], tmp_path, OPENAI_API_KEY="not-a-key", OPENAI_MODEL="some-model")
     assert done.returncode == 0, done.stderr

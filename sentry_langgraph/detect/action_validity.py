@@ -254,7 +254,12 @@ def _structured(trajectory: Trajectory) -> Iterator[Finding]:
     """A refused structured answer: where it came with other calls, running those would end the
     run without an answer."""
     proposal = trajectory.proposal
-    refused = next((seen for seen in proposal.answered if seen.status == "error"), None)
+    # a tool that the agent can run is answered by others too, such as a person who declines
+    known = trajectory.catalog.tools
+    refused = next(
+        (seen for seen in proposal.answered if seen.status == "error" and seen.name not in known),
+        None,
+    )
     if proposal.wants_structured and not proposal.structured and refused is not None:
         yield Finding(
             Label.STRUCTURED_OUTPUT_INVALID,

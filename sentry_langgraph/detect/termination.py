@@ -16,8 +16,8 @@ _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 _IMPOSSIBLE = re.compile(
     r"\b(?:cannot|can't|can’t|could(?: not|n't|n’t)|unable|not able|not possible|impossible|"
     r"no longer|not (?:available|allowed|permitted|found|eligible|supported)|"
-    r"do(?:es)?(?: not|n't|n’t) (?:exist|have|allow|support)|there (?:is|are|was|were) no|no such|failed|denied|declined|"
-    r"refused|sorry|unfortunately)\b",
+    r"do(?:es)?(?: not|n't|n’t) (?:exist|have|allow|support)|"
+    r"there (?:is|are|was|were) no|no such|failed|denied|declined|refused|sorry|unfortunately)\b",
     re.IGNORECASE,
 )
 

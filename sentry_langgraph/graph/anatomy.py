@@ -12,7 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableSequence
+from langchain_core.runnables import (
+    Runnable,
+    RunnableBinding,
+    RunnableSequence,
+    RunnableWithFallbacks,
+)
+from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
 
@@ -116,11 +122,13 @@ def _tool_nodes(
 
 
 def served_by(runnable: Any) -> Any | None:
-    """The part of a runnable that has `tools_by_name`, through bindings and sequences."""
+    """The part of a runnable that has `tools_by_name`, inside bindings, fallbacks, sequences."""
     if getattr(runnable, "tools_by_name", None) is not None:
         return runnable
-    if isinstance(runnable, RunnableBinding):
+    if isinstance(runnable, RunnableBindingBase):
         return served_by(runnable.bound)
+    if isinstance(runnable, RunnableWithFallbacks):
+        return served_by(runnable.runnable)
     if isinstance(runnable, RunnableSequence):
         return next((found for step in runnable.steps if (found := served_by(step))), None)
     return None
@@ -297,7 +305,7 @@ def _reachable(runnable: Any) -> Iterator[Any]:
 
 
 def _referred(value: Any) -> list[Any]:
-    if isinstance(value, RunnableBinding):
+    if isinstance(value, RunnableBindingBase):
         return [value.bound]
     if isinstance(value, RunnableSequence):
         return list(value.steps)

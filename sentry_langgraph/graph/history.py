@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from sentry_langgraph.graph.messages import MARK, calls_of, message_id
+from sentry_langgraph.records import ToolCall
 from sentry_langgraph.repair.templates import INTERRUPTED
 from sentry_langgraph.taxonomy import Label
 
@@ -71,7 +72,7 @@ def heal(messages: Sequence[AnyMessage]) -> tuple[list[AnyMessage], list[Break]]
             found = _result(messages, position, call.id, used)
             if found is None:
                 lost.append(call.name)
-                healed.append(_interrupted(message_id(message, position), call.id, call.name))
+                healed.append(_interrupted(message_id(message, position), call))
             else:
                 used.add(found)
                 result = messages[found]
@@ -97,12 +98,12 @@ def _result(
     return None
 
 
-def _interrupted(message: str, call_id: str, name: str) -> ToolMessage:
+def _interrupted(message: str, call: ToolCall) -> ToolMessage:
     return ToolMessage(
         INTERRUPTED,
-        tool_call_id=call_id,
-        name=name,
+        tool_call_id=call.id,
+        name=call.name,
         status="error",
-        id=f"sentry-heal-{message}-{call_id}",
+        id=f"sentry-heal-{message}-{call.index}",
         additional_kwargs={MARK: {"label": Label.UNANSWERED_CALL.value}},
     )

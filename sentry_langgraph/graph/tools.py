@@ -194,7 +194,7 @@ def _violation(error: Mapping[str, Any], injected: frozenset[str]) -> Violation 
     expected = message.removeprefix("Input should be ").removeprefix("a valid ")
     found = kind_of(error.get("input"))
     if kind.endswith(_TYPE_ERRORS):
-        return Violation(path, "type", expected, found)
+        return Violation(path, "type", expected.partition(",")[0], found)
     if kind in _VALUE_ERRORS:
         return Violation(path, "value", expected, found)
     return Violation(path, "value", kind, found, note=message)

@@ -133,7 +133,7 @@ def _blocking(path: str, mode: str) -> dict[str, Any]:
         """Look elsewhere."""
         return "found"
 
-    loop = [ai("", call("look", {"n": 1}, id=f"c{n}")) for n in range(4)]
+    loop = [ai("", call("look", {"n": 1}, id=f"c{n}")) for n in range(3)]
     script = [*loop, ai("", call("other", {"n": 1}, id="d")), "found it"]
     config: Any = {"playbook": {"path": f"{path}/lessons", "embeddings": "hashed"}}
     if mode == "relative path":

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.graph.state import CompiledStateGraph
 
 from cases.observe import Record
@@ -115,8 +116,11 @@ def run(scenario: Scenario, mode: str = "sync") -> Record:
 
 async def _run(scenario: Scenario, mode: str) -> Record:
     workshop = Workshop()
+    script = list(scenario.script)
     model = ScriptedChatModel(
-        script=list(scenario.script), rules=tuple(scenario.rules), on_end=scenario.on_end
+        script=[_next_of(script)] * 2 * len(script) if mode == "parallel" else script,
+        rules=tuple(scenario.rules),
+        on_end=scenario.on_end,
     )
     store = scenario.playbook or fresh_playbook()
     listener = Listener()
@@ -160,9 +164,19 @@ async def _run(scenario: Scenario, mode: str) -> Record:
             **scenario.extra,
             "errors": errors,
             "ledgers": ledgers,
-            "left": len(scenario.script) - model.position,
+            "left": len(model.script) - model.position,
         },
     )
+
+
+def _next_of(script: Sequence[Any]) -> Callable[[list[BaseMessage]], Any]:
+    """What comes next on the thread that asks: two threads at once share no position."""
+
+    def respond(messages: list[BaseMessage]) -> Any:
+        said = script[sum(isinstance(message, AIMessage) for message in messages)]
+        return said.model_copy(update={"id": None}) if isinstance(said, AIMessage) else said
+
+    return respond
 
 
 async def _values(graph: Graph, config: Any) -> dict[str, Any]:

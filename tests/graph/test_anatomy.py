@@ -213,11 +213,11 @@ def test_a_graph_without_tools_has_no_loop() -> None:
         ToolNode([search]),
         ToolNode([search]).with_config(tags=["x"]),
         RunnableLambda(nothing) | ToolNode([search]),
-        (RunnableLambda(nothing) | ToolNode([search])).with_retry(),
+        (RunnableLambda(nothing) | ToolNode([search])).with_config(tags=["x"]),
     ],
 )
 def test_a_tool_node_is_found_through_its_wrappings(wrapped: Any) -> None:
-    """Bindings, sequences and retries."""
+    """Bindings and sequences."""
     found = served_by(wrapped)
     assert found is not None
     assert set(found.tools_by_name) == {"search"}

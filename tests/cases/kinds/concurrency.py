@@ -88,7 +88,7 @@ def _wrappers(path: str) -> dict[str, Any]:
     other = {"name": "find", "schema_kind": "pydantic", "returns": "found"}
     answers = []
     for most in (10, 20):
-        loop = [ai("", call("look", id=f"c{n}")) for n in range(4)]
+        loop = [ai("", call("look", id=f"c{n}")) for n in range(3)]
         model = ScriptedChatModel(script=[*loop, ai("", call("find", id="d")), "found it"])
         bare = react([spec, other])(model, Workshop(), None)
         lessons = {"kind": "chroma", "path": path, "embeddings": "hashed", "max_lessons": most}

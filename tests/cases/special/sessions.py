@@ -72,9 +72,9 @@ def _session(
     changes: dict[str, Any] = {}
     if form:
         failing, way_out = turns[0], turns[-2:]
-        block = {"repeat": 4 if form == "loop" else 9, "turn": _with_ids(failing, "again-{n}")}
+        block = {"repeat": 3 if form == "loop" else 9, "turn": _with_ids(failing, "again-{n}")}
         turns = [block, *way_out] if form == "loop" else [block]
-        changes["tools"] = [_failing_longer(spec) for spec in case.input["tools"]]
+        changes["tools"] = [_failing_longer(spec, 3 if form == "loop" else 99) for spec in case.input["tools"]]
     made = scripted.scenario(case, f"session {number}", turns, **changes)
     thread = {"configurable": {"thread_id": f"thread {number}"}}
     return run(replace(made, playbook=store, config=thread), mode)
@@ -84,12 +84,12 @@ def _with_ids(turn: Any, id_: str) -> dict[str, Any]:
     return {**turn, "tool_calls": [{**call, "id": id_} for call in turn["tool_calls"]]}
 
 
-def _failing_longer(spec: Any) -> dict[str, Any]:
+def _failing_longer(spec: Any, last: int) -> dict[str, Any]:
     """The tool with its failing outcome for as long as the call is the same."""
     words = spec.get("behaviour", "")
     found = re.match(r"1st-\d+\w+: (.*?), \d+\w+: (.*)$", words, re.DOTALL)
     if found is None:
         raise CaseError(f"no rule reads the behaviour {words!r}; see cases/special/sessions.py")
-    return {**spec, "behaviour": f"1st-4th: {found[1]}, 5th: {found[2]}"}
+    return {**spec, "behaviour": f"1st-{last}: {found[1]}, {last + 1}: {found[2]}"}
 
 
