@@ -62,7 +62,9 @@ def held(name: str = "search", **args: Any) -> Ran:
     return Ran(call(name, **args), "Not executed.", error=True, own=True)
 
 
-def observation(made: ToolCall, text: str, *, error: bool = False, own: bool = False) -> Observation:
+def observation(
+    made: ToolCall, text: str, *, error: bool = False, own: bool = False
+) -> Observation:
     """What came back for `made`."""
     status = "error" if error else "success"
     return Observation(made.id, made.name, text, status, digest(text), own)

@@ -138,15 +138,18 @@ def test_a_trigger_tool_that_is_not_ours_is_left_out(name: str) -> None:
 
 def test_the_same_recovery_is_the_same_lesson() -> None:
     """Whatever thread, time and model: its counts add up."""
-    one, other = learned(), learn(
-        Judgement(
-            replace(REPAIR, id="other", key="other", step="s9", related=("x",)),
-            Verdict.RECOVERED,
-            "again",
-            PATH,
+    one, other = (
+        learned(),
+        learn(
+            Judgement(
+                replace(REPAIR, id="other", key="other", step="s9", related=("x",)),
+                Verdict.RECOVERED,
+                "again",
+                PATH,
+            ),
+            SHOP,
+            Provenance(at="2027-01-01", thread_id="thread-2"),
         ),
-        SHOP,
-        Provenance(at="2027-01-01", thread_id="thread-2"),
     )
     assert one is not None
     assert other is not None
@@ -225,7 +228,7 @@ def test_values_results_and_words_never_leave_the_trajectory(
 ) -> None:
     """Put the secret everywhere; it is in no lesson, no event and no key."""
     held = [SECRET, value, {SECRET: text}]
-    args = {name: held for name in names} | {"q": SECRET}
+    args = dict.fromkeys(names, held) | {"q": SECRET}
     done = steps(
         ran("search", f"{SECRET} {text}", **args),
         failed("get_order", f"error: {SECRET} not found", order_id=SECRET),

@@ -16,55 +16,43 @@ from sentry_langgraph.taxonomy import Label, Strategy, Verdict
 
 TASK = Task("t1", "Cancel my order.")
 
-_LABELS = st.sampled_from([Label.UNKNOWN_TOOL, Label.REPETITION_OR_LOOPING, Label.PLANNING_STALL])
-_STEPS = st.sampled_from(["m1", "m2", "m3", "m4"])
-_IDS = st.lists(st.sampled_from(["g1", "g2", "g3"]), max_size=2, unique=True)
-
-
-@st.composite
-def _findings(draw: st.DrawFn) -> Finding:
-    label = draw(_LABELS)
-    return finding(
+_FOUND = [
+    finding(
         label,
-        step=draw(_STEPS),
-        key=f"{label}:{draw(st.sampled_from('abc'))}",
-        tool=draw(st.none() | st.just("cancel_order")),
-        intention=draw(st.booleans()),
-        evidence=draw(st.dictionaries(st.sampled_from(["count", "field"]), st.integers(0, 99))),
+        step=step,
+        key=f"{label}:{key}",
+        tool="cancel_order" if key == "a" else None,
+        intention=key == "a",
+        evidence={"count": 3},
     )
+    for label in (Label.UNKNOWN_TOOL, Label.REPETITION_OR_LOOPING, Label.PLANNING_STALL)
+    for step in ("m1", "m2", "m3")
+    for key in "ab"
+]
 
 
-@st.composite
-def _events(draw: st.DrawFn) -> Event:
-    kind = draw(st.sampled_from(["failure", "repair", "verdict", "suppressed", "end", "notice"]))
-    found = draw(_findings())
-    match kind:
-        case "failure":
-            return ledger.failure(found, TASK, agent="agent")
-        case "repair":
-            return ledger.repair(
-                found,
-                TASK,
-                draw(st.sampled_from(Strategy)),
-                messages=draw(_IDS),
-                removed=draw(_IDS),
-                tokens=draw(st.integers(0, 300)),
-                seconds=draw(st.floats(0, 2)),
-            )
-        case "verdict":
-            made = active(found.label, key=found.key, step=found.step)
-            judged = Judgement(made, draw(st.sampled_from(Verdict)), "why")
-            return ledger.verdict(judged, TASK, draw(_STEPS), removed=draw(_IDS))
-        case "suppressed":
-            reason = draw(st.sampled_from(["cooldown", "budget"]))
-            return ledger.suppressed(found, TASK, reason)
-        case "end":
-            return ledger.escalation(found, TASK, draw(st.sampled_from(["continue", "stopped"])))
-        case _:
-            return ledger.notice("reminder", TASK, found.step, messages=draw(_IDS))
+def _of(found: Finding, position: int) -> list[Event]:
+    """One event of each kind about a finding, with guidance that comes and goes."""
+    shown, gone = f"g{position % 3}", f"g{(position + 1) % 3}"
+    strategies, verdicts = list(Strategy), list(Verdict)
+    strategy = strategies[position % len(strategies)]
+    repair = active(found.label, key=found.key, step=found.step)
+    judged = Judgement(repair, verdicts[position % len(verdicts)], "why")
+    outcome = "continue" if position % 2 else "stopped"
+    return [
+        ledger.failure(found, TASK, agent="agent"),
+        ledger.repair(
+            found, TASK, strategy, messages=[shown], removed=[gone], tokens=70, seconds=0.1
+        ),
+        ledger.verdict(judged, TASK, "m4", removed=[shown]),
+        ledger.suppressed(found, TASK, "cooldown" if position % 2 else "budget"),
+        ledger.escalation(found, TASK, outcome),
+        ledger.notice("reminder", TASK, found.step, messages=[shown], tokens=20),
+    ]
 
 
-RUNS = st.lists(_events(), max_size=8)
+_EVENTS = [event for position, found in enumerate(_FOUND) for event in _of(found, position)]
+RUNS = st.lists(st.sampled_from(_EVENTS), max_size=10)
 
 
 def test_nothing_is_an_empty_ledger() -> None:
@@ -109,7 +97,7 @@ def test_reducer_keeps_order_and_ids(old: list[Event], new: list[Event]) -> None
     assert merged[len(base) :] == [e for id_, e in first.items() if id_ not in known]
 
 
-@given(RUNS, st.integers(0, 8))
+@given(RUNS, st.integers(0, 10))
 def test_fold_after_a_resume_is_the_fold_of_the_whole(events: list[Event], cut: int) -> None:
     """After any prefix, the rest folded onto its state gives the state of all events."""
     events = ledger.append(None, events)
@@ -117,7 +105,7 @@ def test_fold_after_a_resume_is_the_fold_of_the_whole(events: list[Event], cut: 
     assert ledger.fold(events[cut:], ledger.fold(events[:cut])) == whole
 
 
-@given(RUNS, st.integers(0, 8), st.integers(0, 8))
+@given(RUNS, st.integers(0, 10), st.integers(0, 10))
 def test_fold_after_a_replay_is_the_fold_of_the_whole(
     events: list[Event], cut: int, back: int
 ) -> None:

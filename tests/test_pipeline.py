@@ -278,7 +278,9 @@ def test_faults_far_apart_never_end_a_long_task() -> None:
     turns = []
     for position in range(100):
         name = "get_order" if position % 24 else "cancel_order"
-        turns.append(ran(q=position, text=f"r{position}") if position % 12 else ran(name, order_id=1))
+        turns.append(
+            ran(q=position, text=f"r{position}") if position % 12 else ran(name, order_id=1)
+        )
     said = played(turns)
     assert len(said) == 100
     assert said.count("hard") == 9

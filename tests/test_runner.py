@@ -474,6 +474,17 @@ def test_new_task_starts_again() -> None:
     assert sentry.finalize().steps == 1
 
 
+def test_new_task_keeps_what_the_open_one_learned() -> None:
+    """A task that nobody finalized is judged when the next one starts."""
+    playbook = MemoryPlaybook(PlaybookOptions(kind="memory"))
+    sentry = SentryRunner(SILENT, playbook=playbook)
+    sentry.start_task(OBJECTIVE, TOOLS)
+    looping_then_recovering(sentry)
+    assert playbook.count() == 0
+    sentry.start_task("another", TOOLS)
+    assert playbook.count() == 1
+
+
 def test_context_manager_finalizes() -> None:
     """The verdicts of the last steps are given when the block ends, by an error too."""
 

@@ -71,6 +71,7 @@ SAME_TOOL = [
         (failed("cancel_order", order_id="o", reason="late"), False),
         (held("cancel_order", order_id="o"), False),
         (ran("cancel_order", None, order_id="o"), False),
+        (Ran(call("cancel_order"), "Already done.", own=True), False),
     ],
 )
 def test_the_tool_itself_has_to_run_with_success(
@@ -101,7 +102,9 @@ def test_without_a_named_tool_any_success_counts(label: Label) -> None:
 
 def test_a_name_that_is_no_tool_is_recovered_by_any_tool() -> None:
     """The unknown name can't run; another tool in its place can."""
-    assert verdict(by_steps(active(Label.UNKNOWN_TOOL, tool="weather"), SEARCH)) is Verdict.RECOVERED
+    assert (
+        verdict(by_steps(active(Label.UNKNOWN_TOOL, tool="weather"), SEARCH)) is Verdict.RECOVERED
+    )
 
 
 LOOPED = call("search", q=1)
@@ -260,7 +263,9 @@ def test_the_path_holds_the_successful_calls_in_order() -> None:
 def test_the_path_leaves_the_loop_out() -> None:
     """What made up the failure is no part of what helped."""
     repair = active(related=RELATED)
-    assert path(repair, [ran("search", "same", q=1), ORDER]) == (PathStep("get_order", ("order_id",)),)
+    assert path(repair, [ran("search", "same", q=1), ORDER]) == (
+        PathStep("get_order", ("order_id",)),
+    )
 
 
 def test_the_path_holds_names_of_the_schema_only() -> None:

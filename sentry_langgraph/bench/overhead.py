@@ -48,7 +48,7 @@ class Effort:
     sqlite_seconds: float = 8.0
     least_rounds: int = 10
     samples: int = 120
-    imports: int = 5
+    imports: int = 3
     lengths: tuple[int, ...] = LENGTHS
 
 

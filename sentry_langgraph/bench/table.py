@@ -61,7 +61,7 @@ def rows(overhead: Overhead) -> list[Row]:
         ),
         Row(
             "CPU per turn, ratio",
-            f"{turn.ratio:.3f}  (95 %: {turn.low:.3f}–{turn.high:.3f})",
+            f"{turn.ratio:.3f} ({turn.low:.3f}–{turn.high:.3f})",
             f"≤ {TURN_CPU_GOAL}",
             turn.ratio <= TURN_CPU_GOAL,
         ),
@@ -73,7 +73,7 @@ def rows(overhead: Overhead) -> list[Row]:
         found.append(
             Row(
                 "CPU per turn on SQLite, ratio",
-                f"{on_file.ratio:.3f}  (95 %: {on_file.low:.3f}–{on_file.high:.3f})",
+                f"{on_file.ratio:.3f} ({on_file.low:.3f}–{on_file.high:.3f})",
                 f"≤ {TURN_CPU_GOAL}",
                 on_file.ratio <= TURN_CPU_GOAL,
             )
@@ -86,12 +86,7 @@ def _gate_rows(overhead: Overhead) -> list[Row]:
     found = [
         Row(
             f"Gate, {length:,} messages",
-            f"{slowest:.0f} µs  ("
-            + ", ".join(
-                f"{shape.replace('_', ' ')} {times[length]:.0f}"
-                for shape, times in gate.gate.items()
-            )
-            + ")",
+            f"{slowest:.0f} µs",
             f"≤ {GATE_GOAL:.0f} µs",
             slowest <= GATE_GOAL,
         )
@@ -108,7 +103,7 @@ def _gate_rows(overhead: Overhead) -> list[Row]:
     longest = max(gate.first)
     slowest = max(shape[longest] for shape in gate.edge.values())
     first = gate.first[longest]
-    found.append(Row(f"Edge with the router's own time, {longest:,}", f"{slowest:.0f} µs"))
+    found.append(Row(f"Edge with the router itself, {longest:,}", f"{slowest:.0f} µs"))
     found.append(Row(f"Edge, first call after a restart, {longest:,}", f"{first:.0f} µs"))
     return found
 
@@ -125,7 +120,7 @@ def _footprint_rows(overhead: Overhead) -> list[Row]:
         found.append(
             Row(
                 f"{title} added",
-                f"{added:,}  (of {bare:,})",
+                f"{added:,} (bare: {bare:,})",
                 f"{ADDED_GOAL}",
                 added <= ADDED_GOAL,
             )
@@ -137,10 +132,10 @@ def _import_rows(overhead: Overhead) -> list[Row]:
     ready = overhead.imports.ready
     return [
         Row(
-            "Import of with_sentry to langgraph.graph",
-            f"{ready.ratio:.2f} ×  ({ready.base / 1e6:.0f} → {ready.other / 1e6:.0f} ms of CPU)",
+            "Import of with_sentry, LangGraph = 1",
+            f"{ready.ratio:.2f} ({ready.base / 1e6:.0f} → {ready.other / 1e6:.0f} ms)",
         ),
-        Row("Import of sentry_langgraph alone", f"{overhead.imports.package:.0f} ms of CPU"),
+        Row("Import of sentry_langgraph alone", f"{overhead.imports.package:.0f} ms"),
     ]
 
 
@@ -155,7 +150,8 @@ def render(overhead: Overhead) -> Group:
         table.add_row(row.figure, row.value, row.goal, _mark(row.met))
     named = ", ".join(f"{name} {number}" for name, number in versions().items() if number)
     basis = (
-        f"{overhead.turn.rounds} rounds of {TURNS} turns, bare and wrapped by turns, medians; gate "
+        f"{overhead.turn.rounds} rounds of {TURNS} turns, bare and wrapped by turns; medians, in "
+        f"brackets the 95 % interval of the ratio. Gate: the slower of one long task and many, "
         f"at window {WINDOW} with {TOOLS} tools, {overhead.gate.samples} calls for each history. "
         f"CPU time throughout. {named}. {overhead.date}."
     )

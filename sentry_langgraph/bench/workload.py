@@ -18,7 +18,7 @@ SETTINGS = {"playbook": {"kind": "none"}}
 """The defaults, without a playbook: a healthy run does not touch it, and nothing is left behind."""
 
 TOOLS = 10
-TURNS = 25
+TURNS = 20
 """Turns of one measured run: each is one call of the model and one call of a tool."""
 
 REQUEST = "Which of these cities has the mildest weather in the next days?"

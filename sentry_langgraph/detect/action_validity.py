@@ -169,7 +169,7 @@ def _invalid(
         evidence={
             "violations": [
                 {
-                    "argument": _recorded(violation.path),
+                    "argument": _recorded(violation.path, spec),
                     "problem": violation.problem,
                     "expected": violation.expected[:120],
                     "found": violation.found[:40],
@@ -179,15 +179,16 @@ def _invalid(
         },
         calls=(call.index,),
         tool=call.name,
-        argument=_recorded(shown[0].path) or None,
+        argument=_recorded(shown[0].path, spec) or None,
         pattern=shown[0].problem,
         intention=_owed(spec),
     )
 
 
-def _recorded(path: str) -> str:
-    """A field as it may stand in the ledger: names, never text that the model made up."""
-    return path if _FIELD.match(path) else ""
+def _recorded(path: str, spec: ToolSpec) -> str:
+    """A field as it may stand in the ledger: a name of the schema, never one made up."""
+    top = path.partition(".")[0].partition("[")[0]
+    return path if top in spec.arguments and _FIELD.match(path) else ""
 
 
 def _sentence(violation: Violation, call: ToolCall) -> str:

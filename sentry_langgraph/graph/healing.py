@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,7 @@ logger = logging.getLogger("sentry_langgraph")
 
 
 _sound = Memo()
-"""Up to where a history was found valid, by model and first message."""
+"""Up to which message object a history was found valid, by model and first message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +61,14 @@ class Healer:
         """Looks at what is new since the last look, where the history goes on from there."""
         if not messages:
             return False
-        first, last = messages[0].id, messages[-1].id
-        position, id_ = _sound.get((self.model, first), (-1, None)) if first else (-1, None)
-        goes_on = 0 <= position < len(messages) and messages[position].id == id_
+        first = messages[0].id
+        position, read = _sound.get((self.model, first), (-1, None)) if first else (-1, None)
+        goes_on = read is not None and position < len(messages) and messages[position] is read()
         if is_broken(messages, position + 1 if goes_on else 0):
             return True
-        if first and last:
-            _sound.put((self.model, first), (len(messages) - 1, last))
+        if first:
+            last = len(messages) - 1
+            _sound.put((self.model, first), (last, weakref.ref(messages[last])))
         return False
 
     def _read(self, state: Mapping[str, Any]) -> tuple[str, Sequence[AnyMessage]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from sentry_langgraph.graph.messages import MARK, calls_of, message_id
+from sentry_langgraph.graph.rewrite import normalised, rewrite
 from sentry_langgraph.records import ToolCall
 from sentry_langgraph.repair.templates import INTERRUPTED
 from sentry_langgraph.taxonomy import Label
@@ -43,6 +44,8 @@ def is_broken(messages: Sequence[AnyMessage], start: int = 0) -> bool:
             return True
         if isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
             waiting = Counter(call.id for call in calls_of(message))
+            if "" in waiting or len(waiting) < waiting.total():
+                return True
     return bool(waiting.total())
 
 
@@ -50,7 +53,8 @@ def heal(messages: Sequence[AnyMessage]) -> tuple[list[AnyMessage], list[Break]]
     """The history with every call answered right after it and no orphaned result.
 
     Real results are kept and moved to their calls; calls without one are answered by an error
-    that says they did not run. Nothing is called again.
+    that says they did not run. Calls without an id of their own get one, with their result.
+    Nothing is called again.
     """
     healed: list[AnyMessage] = []
     breaks: list[Break] = []
@@ -60,26 +64,31 @@ def heal(messages: Sequence[AnyMessage]) -> tuple[list[AnyMessage], list[Break]]
             continue
         if isinstance(message, ToolMessage):
             breaks.append(Break(message_id(message, position), (message.name or "?",), True))
-            continue
-        healed.append(message)
-        if not isinstance(message, AIMessage):
-            continue
-        calls = calls_of(message)
-        if not calls:
-            continue
-        lost = []
-        for call in calls:
-            found = _result(messages, position, call.id, used)
-            if found is None:
-                lost.append(call.name)
-                healed.append(_interrupted(message_id(message, position), call))
-            else:
-                used.add(found)
-                result = messages[found]
-                healed.append(result)
-        if lost:
-            breaks.append(Break(message_id(message, position), tuple(lost), False))
+        elif isinstance(message, AIMessage) and (calls := calls_of(message)):
+            name = message_id(message, position)
+            fixed = normalised(calls, name)
+            own_ids = all(old.id == new.id for old, new in zip(calls, fixed, strict=True))
+            healed.append(message if own_ids else rewrite(message, fixed))
+            lost = []
+            for call, new in zip(calls, fixed, strict=True):
+                found = _result(messages, position, call.id, used)
+                if found is None:
+                    lost.append(call.name)
+                    healed.append(_interrupted(name, new))
+                else:
+                    used.add(found)
+                    healed.append(_renamed(messages[found], new.id))
+            if lost:
+                breaks.append(Break(name, tuple(lost), False))
+        else:
+            healed.append(message)
     return healed, breaks
+
+
+def _renamed(result: AnyMessage, call_id: str) -> AnyMessage:
+    if isinstance(result, ToolMessage) and result.tool_call_id != call_id:
+        return result.model_copy(update={"tool_call_id": call_id})
+    return result
 
 
 def _result(

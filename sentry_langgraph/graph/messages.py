@@ -11,7 +11,7 @@ import re
 import weakref
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.messages import (
     AIMessage,
@@ -220,13 +220,13 @@ def steps_before(
     results: list[ToolMessage] = []
     at = position - 1
     while at >= 0 and len(steps) < depth:
-        message = messages[at]
+        message: Any = messages[at]
         kind = message.type
         if kind in _TOOL:
-            results.append(cast("ToolMessage", message))
+            results.append(message)
         elif kind in _AI:
             if not is_own(message):
-                steps.append(_known_step(cast("AIMessage", message), at, results))
+                steps.append(_known_step(message, at, results))
             results = []
         elif kind in _HUMAN and not is_own(message):
             break
@@ -239,6 +239,7 @@ def _known_step(message: AIMessage, position: int, results: Sequence[ToolMessage
     """The step of a message, built once for as long as LangGraph keeps the same objects."""
     key = message.id
     known = _steps.get(key) if key else None
+    step: Step
     if known is not None:
         own, seen, step = known
         if own() is message and len(seen) == len(results):
@@ -246,7 +247,7 @@ def _known_step(message: AIMessage, position: int, results: Sequence[ToolMessage
                 if old() is not new:
                     break
             else:
-                return cast("Step", step)
+                return step
     found: dict[str, Observation] = {}
     for result in results:
         found.setdefault(result.tool_call_id, observation_of(result))
@@ -267,16 +268,19 @@ def _step(message: AIMessage, position: int, results: Mapping[str, Observation])
 
 
 def opening(messages: Sequence[AnyMessage], before: int) -> int | None:
-    """The position of the user message that opened the task, at or before `before`."""
+    """The position of the user message that opened the task, at or before `before`.
+
+    Where it was is remembered by the very objects, so an edited history is read again.
+    """
     if before < 0:
         return None
     first = messages[0].id
     known = _openings.get(first) if first else None
     if known is not None:
-        position, id_, upto, upto_id = known
-        if position <= before < len(messages) and messages[position].id == id_:
-            start = upto if position < upto <= before and messages[upto].id == upto_id else position
-            newer = _scan(messages, before, start)
+        position, opened, upto, read = known
+        if position <= before and messages[position] is opened():
+            goes_on = upto <= before and messages[upto] is read()
+            newer = _scan(messages, before, upto if goes_on else position)
             return _remember(messages, position if newer is None else newer, before)
     found = _scan(messages, before, -1)
     return None if found is None else _remember(messages, found, before)
@@ -293,7 +297,8 @@ def _scan(messages: Sequence[AnyMessage], start: int, stop: int) -> int | None:
 def _remember(messages: Sequence[AnyMessage], position: int, upto: int) -> int:
     first = messages[0].id
     if first:
-        _openings.put(first, (position, messages[position].id, upto, messages[upto].id))
+        opened, read = weakref.ref(messages[position]), weakref.ref(messages[upto])
+        _openings.put(first, (position, opened, upto, read))
     return position
 
 

@@ -19,19 +19,16 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.types import Command, interrupt
 
 from sentry_langgraph import ledger
-from sentry_langgraph.errors import PlaybookError
 from sentry_langgraph.graph.internals import has_checkpointer, routing_callable
 from sentry_langgraph.graph.scene import Guard
 from sentry_langgraph.graph.sends import guidance, refusal
 from sentry_langgraph.graph.state import CHANNEL
-from sentry_langgraph.learn import fingerprint
 from sentry_langgraph.playbook.port import Playbook
+from sentry_langgraph.recall import count_outcome, find_lessons, store_lesson
 from sentry_langgraph.records import (
     Event,
     Finding,
     Lesson,
-    LessonQuery,
-    ScoredLesson,
     Task,
 )
 from sentry_langgraph.repair import compose
@@ -105,7 +102,14 @@ class Nodes:
         finding = Finding.from_dict(payload["finding"])
         task = Task(**payload["task"])
         events: list[Event] = list(payload["events"])
-        lessons, fault = self._lessons(gate, finding, payload.get("model"))
+        lessons, fault = find_lessons(
+            self._playbook,
+            finding,
+            gate.catalog,
+            wanted=options.max_lessons,
+            agent=gate.loop.router,
+            model=payload.get("model"),
+        )
         if fault is not None:
             events.append(ledger.notice("fault:playbook", task, finding.step, error=fault))
         text = compose(finding, gate.catalog, task, lessons=lessons, max_chars=options.max_chars)
@@ -144,10 +148,15 @@ class Nodes:
         """Write verdicts down, count the lessons that were shown, and learn."""
         events: list[Event] = list(payload["events"])
         for outcome in payload.get("outcomes", ()):
-            self._count(outcome, payload)
+            count_outcome(
+                self._playbook,
+                outcome["ids"],
+                Verdict(outcome["verdict"]),
+                payload["context"]["at"],
+            )
         for learned in payload.get("lessons", ()):
             lesson = Lesson.from_dict(learned["lesson"])
-            stored = self._store(lesson)
+            stored = store_lesson(self._playbook, lesson)
             events.append(
                 ledger.lesson(
                     lesson,
@@ -188,59 +197,6 @@ class Nodes:
         if messages:
             update[self._key] = list(messages)
         return Command(update=update, goto=goto if goto is not None else ())
-
-    def _lessons(
-        self, gate: Guard, finding: Finding, model: str | None
-    ) -> tuple[list[ScoredLesson], str | None]:
-        wanted = gate.pipeline.repair.max_lessons
-        if self._playbook is None or not wanted:
-            return [], None
-
-        def current(lesson: Lesson) -> str:
-            return fingerprint(gate.catalog, [step.tool for step in lesson.path])
-
-        query = LessonQuery(
-            label=finding.label,
-            text=" ".join(
-                part for part in (finding.label.value, finding.pattern, finding.tool) if part
-            ),
-            tool=finding.tool,
-            agent=gate.loop.router,
-            tools=frozenset(gate.catalog.tools),
-            model=model,
-        )
-        try:
-            return self._playbook.search(query, wanted, fingerprint=current), None
-        except Exception as error:  # the port promises PlaybookError; a user's may raise more
-            _playbook_fault("lessons could not be looked up", error)
-            return [], type(error).__name__
-
-    def _count(self, outcome: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
-        if self._playbook is None:
-            return
-        try:
-            self._playbook.record(
-                outcome["ids"], Verdict(outcome["verdict"]), at=payload["context"]["at"]
-            )
-        except Exception as error:
-            _playbook_fault("the outcome of lessons could not be counted", error)
-
-    def _store(self, lesson: Lesson) -> bool:
-        if self._playbook is None:
-            return False
-        try:
-            self._playbook.add(lesson)
-        except Exception as error:
-            _playbook_fault("a lesson could not be stored; it stays in the ledger", error)
-            return False
-        return True
-
-
-def _playbook_fault(what: str, error: Exception) -> None:
-    if isinstance(error, PlaybookError):
-        logger.warning("%s: %s", what, error)
-    else:
-        logger.exception("%s", what)
 
 
 def _decision(answer: Any) -> tuple[str, str]:

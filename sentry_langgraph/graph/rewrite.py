@@ -15,6 +15,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from sentry_langgraph.records import ToolCall
+from sentry_langgraph.signature import digest
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 _CALL_BLOCKS = frozenset(
@@ -29,7 +30,8 @@ def normalised(calls: Sequence[ToolCall], message: str) -> tuple[ToolCall, ...]:
     for call in calls:
         id_ = call.id
         if not id_ or id_ in seen:
-            id_ = f"{call.id or 'call'}_{message}_{call.index}"
+            # providers take no more than 40 characters
+            id_ = f"call_{digest(f'{message}|{call.index}')}"
         seen.add(id_)
         result.append(replace(call, id=id_, name=_ILLEGAL.sub("_", call.name)[:64] or "unknown"))
     return tuple(result)

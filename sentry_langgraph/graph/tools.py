@@ -13,7 +13,7 @@ from pydantic.v1 import BaseModel as BaseModelV1
 from pydantic.v1 import ValidationError as ValidationErrorV1
 
 from sentry_langgraph.config.models import ToolOptions
-from sentry_langgraph.detect.naming import reads_by_name
+from sentry_langgraph.config.tool_spec import tool_spec
 from sentry_langgraph.records import (
     ArgumentCheck,
     Catalog,
@@ -87,16 +87,23 @@ def spec_of(name: str, tool: Any, options: ToolOptions) -> ToolSpec:
         logger.warning(
             "the arguments of the tool %r can't be checked: its schema can't be read", name
         )
-    return ToolSpec(
-        name=name,
-        description=description[:500],
+    return tool_spec(
+        name,
+        options,
+        description=description,
         parameters=parameters,
         check=check,
-        read_only=_read_only(name, tool, options),
-        polling=options.polling,
-        exempt=frozenset(options.exempt),
-        ignore_args=frozenset(options.ignore_args),
+        hints=_hints(tool),
     )
+
+
+def _hints(tool: Any) -> Mapping[str, Any]:
+    """MCP annotations, as the MCP adapters put them into a tool's metadata."""
+    metadata = getattr(tool, "metadata", None)
+    if not isinstance(metadata, Mapping):
+        return {}
+    hints = metadata.get("annotations", metadata)
+    return hints if isinstance(hints, Mapping) else {}
 
 
 def _parameters(tool: Any) -> Mapping[str, Any]:
@@ -109,19 +116,6 @@ def _parameters(tool: Any) -> Mapping[str, Any]:
         return cast("Mapping[str, Any]", shown.model_json_schema())
     function = convert_to_openai_tool(tool)["function"]
     return cast("Mapping[str, Any]", function.get("parameters") or {})
-
-
-def _read_only(name: str, tool: Any, options: ToolOptions) -> bool | None:
-    if options.read_only is not None:
-        return options.read_only
-    hints = getattr(tool, "metadata", None) or {}
-    hints = hints.get("annotations", hints) if isinstance(hints, Mapping) else {}
-    if isinstance(hints, Mapping):
-        if isinstance(hints.get("readOnlyHint"), bool):
-            return cast("bool", hints["readOnlyHint"])
-        if hints.get("destructiveHint") is True:
-            return False
-    return reads_by_name(name)
 
 
 def check_of(tool: Any) -> ArgumentCheck:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from sentry_langgraph.config.models import ToolOptions
-from sentry_langgraph.detect.naming import reads_by_name
+from sentry_langgraph.config.tool_spec import tool_spec
 from sentry_langgraph.errors import ConfigError
 from sentry_langgraph.records import Catalog, ToolSpec, accept_any
 from sentry_langgraph.schema import schema_check
@@ -34,7 +34,14 @@ def catalog_of(schema: ActionSchema, options: Mapping[str, ToolOptions]) -> Cata
     for place, (name, description, parameters, hints) in enumerate(_entries(schema)):
         if name in tools:
             raise ConfigError("the tool is listed twice", key=f"action_schema[{place}]", value=name)
-        tools[name] = _spec(name, description, parameters, hints, options.get(name, ToolOptions()))
+        tools[name] = tool_spec(
+            name,
+            options.get(name, ToolOptions()),
+            description=description,
+            parameters=parameters,
+            check=accept_any if parameters is None else schema_check(parameters),
+            hints=hints,
+        )
     return Catalog(tools, frozenset(name for name in options if name not in tools), complete=True)
 
 
@@ -96,30 +103,3 @@ def _entry(tool: Mapping[str, Any], place: str) -> _Entry:
         parameters if isinstance(parameters, Mapping) else None,
         hints if isinstance(hints, Mapping) else {},
     )
-
-
-def _spec(
-    name: str,
-    description: str,
-    parameters: Mapping[str, Any] | None,
-    hints: Mapping[str, Any],
-    options: ToolOptions,
-) -> ToolSpec:
-    return ToolSpec(
-        name=name,
-        description=description[:500],
-        parameters=parameters or {},
-        check=accept_any if parameters is None else schema_check(parameters),
-        read_only=_read_only(name, hints, options),
-        polling=options.polling,
-        exempt=frozenset(options.exempt),
-        ignore_args=frozenset(options.ignore_args),
-    )
-
-
-def _read_only(name: str, hints: Mapping[str, Any], options: ToolOptions) -> bool | None:
-    if options.read_only is not None:
-        return options.read_only
-    if isinstance(hints.get("readOnlyHint"), bool):
-        return bool(hints["readOnlyHint"])
-    return False if hints.get("destructiveHint") is True else reads_by_name(name)

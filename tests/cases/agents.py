@@ -101,7 +101,9 @@ def _field(words: str) -> tuple[str, Any]:
 
 
 def _with_user_node(words: str, specs: Specs) -> MakeGraph:
-    found = re.search(r"\[RemoveMessage\('__remove_all__'\), AI\('([^']*)', id='([^']*)'\)\]", words)
+    found = re.search(
+        r"\[RemoveMessage\('__remove_all__'\), AI\('([^']*)', id='([^']*)'\)\]", words
+    )
     if found is None or "after the model" not in words:
         raise CaseError(f"no node is known for {words!r}; see cases/agents.py")
     text, id_ = found[1], found[2]
@@ -183,9 +185,7 @@ def hooked(specs: Specs, trim: Trim | None) -> MakeGraph:
 
     def make(model: ScriptedChatModel, workshop: Workshop, saver: Any) -> Graph:
         hook = (
-            None
-            if trim is None
-            else lambda state: {"llm_input_messages": trim(state["messages"])}
+            None if trim is None else lambda state: {"llm_input_messages": trim(state["messages"])}
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -217,8 +217,10 @@ def _state(specs: Specs) -> type[Any]:
         if key != "messages"
     ]
     make_typed_dict: Any = TypedDict
-    channels = {key: Any for key in dict.fromkeys(keys)}
+    channels = dict.fromkeys(dict.fromkeys(keys), Any)
     made: type[Any] = make_typed_dict(
-        "CaseState", {"messages": Annotated[list[AnyMessage], add_messages], **channels}, total=False
+        "CaseState",
+        {"messages": Annotated[list[AnyMessage], add_messages], **channels},
+        total=False,
     )
     return made

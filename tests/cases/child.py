@@ -14,9 +14,7 @@ from uuid import uuid4
 TESTS = Path(__file__).parents[1]
 REPOSITORY = TESTS.parent
 
-_START = (
-    "import sys; sys.path[:0] = sys.argv[1:3]; from cases.child import main; main()"
-)
+_START = "import sys; sys.path[:0] = sys.argv[1:3]; from cases.child import main; main()"
 
 
 def ask(job: str, timeout: float = 120.0, env: Mapping[str, str] | None = None, **what: Any) -> Any:
@@ -52,6 +50,11 @@ def main() -> None:
     """Read the job, do it, print what came of it."""
     given = json.loads(sys.stdin.read())
     sys.stdout.write("\n" + json.dumps(_JOBS[given.pop("job")](**given), default=str) + "\n")
+
+
+def _threads(jobs: list[dict[str, Any]], path: str, **common: Any) -> list[dict[str, Any]]:
+    """Several jobs of `_thread`, one after the other."""
+    return [_thread(path=path, **job, **common) for job in jobs]
 
 
 def _thread(
@@ -111,6 +114,11 @@ def _lessons(path: str, start: int, count: int) -> int:
     for number in range(start, start + count):
         store.add(Lesson(f"lesson-{number}", Label.TOOL_ERROR, f"lesson {number}"))
     return store.count()
+
+
+def _guarded(path: str, modes: list[str]) -> list[dict[str, Any]]:
+    """Runs under the guard, one after the other."""
+    return [_blocking(path, mode) for mode in modes]
 
 
 def _blocking(path: str, mode: str) -> dict[str, Any]:
@@ -177,7 +185,7 @@ def _blocking(path: str, mode: str) -> dict[str, Any]:
 
 
 _JOBS: dict[str, Callable[..., Any]] = {
-    "thread": _thread,
+    "threads": _threads,
     "lessons": _lessons,
-    "blocking": _blocking,
+    "blocking": _guarded,
 }

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langgraph.graph.state import CompiledStateGraph
 
+from cases.loader import CaseError
 from cases.observe import Record
-from cases.savers import opened
+from cases.savers import fitting, opened
 from cases.tools import Workshop
 from sentry_langgraph import with_sentry
 from sentry_langgraph.playbook import MemoryPlaybook, Playbook, PlaybookOptions
@@ -43,7 +44,8 @@ class Scenario:
         config: The config of each invocation.
         saver: The name of the checkpointer.
         playbook: Lessons to start with; by default a new store in memory.
-        prepare: Puts something into the thread before the run.
+        stored: Messages that stand in the thread before the run, as written by the agent node.
+        waits_at: Where the thread then has to wait.
         on_end: What the model does when its script has ended.
         wrapped: Whether Sentry is there.
         extra: What the record notes besides.
@@ -58,7 +60,8 @@ class Scenario:
     config: Mapping[str, Any] = field(default_factory=dict)
     saver: str | None = "InMemorySaver"
     playbook: Playbook | None = None
-    prepare: Callable[[Graph, dict[str, Any]], None] | None = None
+    stored: Sequence[AnyMessage] = ()
+    waits_at: Sequence[str] | None = None
     on_end: Any = "raise"
     wrapped: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -124,28 +127,32 @@ async def _run(scenario: Scenario, mode: str) -> Record:
     )
     store = scenario.playbook or fresh_playbook()
     listener = Listener()
-    async with opened(scenario.saver) as saver:
+    asynchronous = mode not in ("sync", "stream")
+    async with opened(fitting(scenario.saver, asynchronous=asynchronous)) as saver:
         with captured() as logs:
             graph = scenario.make(model, workshop, saver)
             if scenario.wrapped:
                 graph = with_sentry(graph, dict(scenario.settings), playbook=store)
             config = _config(scenario, listener)
             started = time.monotonic()
-            if scenario.prepare is not None:
-                scenario.prepare(graph, config)
+            if scenario.stored:
+                await _store(graph, scenario, config, asynchronous)
             outputs: list[Any] = []
             errors: list[BaseException] = []
             ledgers: list[list[dict[str, Any]]] = []
             for given in scenario.inputs:
                 try:
                     outputs.append(await _invoke(graph, given, config, mode))
-                except Exception as raised:  # noqa: BLE001 - the record keeps it
+                except Exception as raised:
                     errors.append(raised)
                 if saver is not None:
-                    ledgers.append(list((await _values(graph, config)).get("sentry") or ()))
+                    values = await _values(graph, config, asynchronous)
+                    ledgers.append(list(values.get("sentry") or ()))
             seconds = time.monotonic() - started
             output = outputs[-1] if outputs else None
-            values = await _values(graph, config) if saver is not None else dict(output or {})
+            values = (
+                dict(output or {}) if saver is None else await _values(graph, config, asynchronous)
+            )
     return Record(
         name=scenario.name,
         mode=mode,
@@ -179,8 +186,26 @@ def _next_of(script: Sequence[Any]) -> Callable[[list[BaseMessage]], Any]:
     return respond
 
 
-async def _values(graph: Graph, config: Any) -> dict[str, Any]:
-    return dict((await graph.aget_state(config)).values)
+async def _values(graph: Graph, config: Any, asynchronous: bool) -> dict[str, Any]:
+    state = await graph.aget_state(config) if asynchronous else graph.get_state(config)
+    return dict(state.values)
+
+
+async def _store(graph: Graph, scenario: Scenario, config: Any, asynchronous: bool) -> None:
+    """Put the stored messages into the thread.
+
+    Raises:
+        CaseError: The thread does not wait where the case says.
+    """
+    update = {"messages": list(scenario.stored)}
+    if asynchronous:
+        await graph.aupdate_state(config, update, as_node="agent")
+        waiting = (await graph.aget_state(config)).next
+    else:
+        graph.update_state(config, update, as_node="agent")
+        waiting = graph.get_state(config).next
+    if scenario.waits_at is not None and list(waiting) != list(scenario.waits_at):
+        raise CaseError(f"the thread waits at {waiting}, not at {scenario.waits_at}")
 
 
 async def _invoke(graph: Graph, given: Any, config: Any, mode: str) -> Any:
@@ -194,18 +219,14 @@ async def _invoke(graph: Graph, given: Any, config: Any, mode: str) -> Any:
                 lambda: list(graph.stream(given, config, stream_mode="values"))[-1]
             )
         case "astream":
-            last: Any = None
-            async for last in graph.astream(given, config, stream_mode="values"):
-                pass
-            return last
+            stream = graph.astream(given, config, stream_mode="values")
+            return [values async for values in stream][-1]
         case "parallel":
             other = {
                 **config,
                 "configurable": {**config["configurable"], "thread_id": "another thread"},
             }
-            both = await asyncio.gather(
-                graph.ainvoke(given, config), graph.ainvoke(given, other)
-            )
+            both = await asyncio.gather(graph.ainvoke(given, config), graph.ainvoke(given, other))
             return both[0]
     raise ValueError(mode)
 

@@ -39,13 +39,21 @@ def problems(case: Case, run: Run, record: Record) -> list[str]:
 
 
 def unread(case: Case, runs: tuple[Run, ...]) -> list[str]:
-    """Keys of `expected` that no rule reads."""
+    """Keys of `expected` that no rule reads, and verdicts of calls that no run makes."""
     names = {_first(run) for run in runs} | {run.name for run in runs}
     if case.kind == "store_ops":
         names |= set(case.input.get("queries", ()))
     if case.kind == "scripted_run":
         names |= set(_MODES) & set(case.expected)
-    return [
+    ids = {call for run in runs for call in run.calls}
+    ids |= {run.name.rpartition("/")[2] for run in runs}
+    verdicts = [
+        f"{key}.{name}"
+        for key in ("verdicts", "verdict_or_failure")
+        for name in case.expected.get(key, ())
+        if name not in ids | names
+    ]
+    return verdicts + [
         key
         for key in case.expected
         if key not in PROSE and key not in _HANDLERS and key not in names
@@ -85,14 +93,15 @@ def _applies(case: Case, key: str, run: Run) -> bool:
 
 
 def _verdicts(wanted: Mapping[str, Any], record: Record, run: Run) -> list[str]:
-    """The verdicts of the calls that the model makes in this run, whether it came to them or not."""
+    """The verdicts of the calls of this run, by call id, or by the name of a run of one call."""
     made = {call["id"] for m in record.produced for call in (*m.tool_calls, *m.invalid_tool_calls)}
-    return [
-        problem
-        for call_id, form in wanted.items()
-        if call_id in made or call_id in run.calls
-        for problem in forms.problems(form, record, call_id)
-    ]
+    found: list[str] = []
+    for name, form in wanted.items():
+        if name in made or name in run.calls:
+            found += forms.problems(form, record, name)
+        elif name in (run.name, run.name.rpartition("/")[2]):
+            found += forms.problems(form, record, run.calls[0] if run.calls else None)
+    return found
 
 
 def _each(wanted: str, record: Record, run: Run) -> list[str]:
@@ -290,5 +299,3 @@ def all_problems(case: Case, run: Run, record: Record) -> list[str]:
     if case.kind == "graph_load" and (problem := record.extra["problem"]):
         found.append(f"{record.extra['check']}: {problem}")
     return found + modes(case, record)
-
-

@@ -133,6 +133,11 @@ def _details(text: str, record: Record, call_id: str | None) -> list[str]:
     told = _told(record, call_id)
     found = []
     for inner in re.findall(r"\(([^)]*)\)", text):
+        labels = re.split(r"\s+or\s+|,\s*", inner.strip())
+        if call_id is not None and all(label in _KNOWN for label in labels):
+            allowed = frozenset[str]().union(*map(ours, labels))
+            if record.verdict(call_id).label not in allowed:
+                found.append(f"it was kept for {record.verdict(call_id).label}, not for {inner}")
         named = re.match(r"(missing|unexpected|wrong type)[: ]+([\w.\[\]]+)", inner)
         if named is not None and f"`{named[2]}`" not in told:
             found.append(f"the repair does not name the field {named[2]}: {told[:200]}")
@@ -166,7 +171,9 @@ def _ended(record: Record) -> list[str]:
 def _repaired(record: Record, kind: str) -> list[str]:
     strategies = {event["strategy"] for event in record.kinds("repair")}
     wanted = {"hard"} if kind == "hard" else {"advise", "hold"}
-    found = [] if strategies & wanted else [f"there was no {kind} repair, but {strategies or 'none'}"]
+    found = (
+        [] if strategies & wanted else [f"there was no {kind} repair, but {strategies or 'none'}"]
+    )
     return found + _again(record)
 
 

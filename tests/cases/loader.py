@@ -19,7 +19,7 @@ class CaseError(Exception):
     """A case says something that the harness can't read; the message says what."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Case:
     """One case.
 
@@ -38,6 +38,9 @@ class Case:
     input: Mapping[str, Any]
     expected: Mapping[str, Any]
     file: Path = SHIPPED
+
+    def __repr__(self) -> str:
+        return f"Case({self.id!r})"
 
     @property
     def kind(self) -> str:

@@ -61,7 +61,7 @@ class Verdict:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Record:
     """One run.
 
@@ -96,6 +96,10 @@ class Record:
     lessons: tuple[Lesson, ...] = ()
     seconds: float = 0.0
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        # a short one: asyncio writes the result of its main task down when it ends
+        return f"Record({self.name!r}, {self.mode!r})"
 
     @property
     def messages(self) -> tuple[AnyMessage, ...]:
@@ -163,14 +167,8 @@ class Record:
             return Verdict(call_id, "allow")
         mark = own[0].additional_kwargs[MARK]
         label = mark.get("label")
-        hard = {
-            event["label"]
-            for event in self.kinds("repair")
-            if event["strategy"] == "hard"
-        }
-        return Verdict(
-            call_id, "reject" if label in hard else "hold", label, str(own[0].text)
-        )
+        hard = {event["label"] for event in self.kinds("repair") if event["strategy"] == "hard"}
+        return Verdict(call_id, "reject" if label in hard else "hold", label, str(own[0].text))
 
     def repair_texts(self) -> list[str]:
         """Everything that Sentry told the model."""

@@ -13,7 +13,16 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from cases.loader import CaseError
 
-ASYNC_ONLY = ("AsyncSqliteSaver",)
+_BY_MODE = {
+    True: {"SqliteSaver": "AsyncSqliteSaver"},
+    False: {"AsyncSqliteSaver": "SqliteSaver"},
+}
+
+
+def fitting(name: str | None, *, asynchronous: bool) -> str | None:
+    """The name of the checkpointer of that kind which runs in this mode."""
+    kind = (name or "").partition("(")[0]
+    return _BY_MODE[asynchronous].get(kind, name)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from cases.observe import Record
 from cases.plans import Run, runs_of
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Scene:
     """The runs of a case, made when they are first asked for.
 
@@ -33,7 +33,7 @@ class Scene:
         if key not in self._made:
             try:
                 self._made[key] = run.execute(mode)
-            except Exception as error:  # noqa: BLE001 - kept, and raised at every call
+            except Exception as error:
                 self._made[key] = error
         found = self._made[key]
         if isinstance(found, Exception):
@@ -78,4 +78,3 @@ def scene_of(case: Case) -> Scene:
     if key not in _scenes:
         _scenes[key] = Scene(case, runs_of(case))
     return _scenes[key]
-

@@ -123,3 +123,18 @@ def messages(turns: Sequence[Mapping[str, Any]], prefix: str = "given") -> list[
             one.id = f"{prefix}-{position}"
         made.append(one)
     return made
+
+
+def calls_in(turn: Any) -> list[str]:
+    """The ids of the calls of a turn."""
+    if not isinstance(turn, Mapping):
+        return []
+    if "repeat" in turn:
+        return [
+            call.replace("{n}", str(number))
+            for number in range(1, int(turn["repeat"]) + 1)
+            for one in turn.get("turns") or [turn["turn"]]
+            for call in calls_in(one)
+        ]
+    made = [*turn.get("tool_calls", ()), *turn.get("invalid_tool_calls", ())]
+    return [str(call.get("id")) for call in made]

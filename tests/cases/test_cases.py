@@ -73,9 +73,7 @@ def test_every_sentence_of_the_shipped_file_has_a_checker() -> None:
 @pytest.mark.shipped_cases
 def test_every_structured_expectation_of_the_shipped_file_is_read() -> None:
     """No key of `expected` goes unread."""
-    found = {
-        case.id: keys for case in load(SHIPPED) if (keys := unread(case, scene_of(case).runs))
-    }
+    found = {case.id: keys for case in load(SHIPPED) if (keys := unread(case, scene_of(case).runs))}
     assert found == {}
 
 

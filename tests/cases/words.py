@@ -116,7 +116,7 @@ def _successive(words: str) -> Outcome | None:
     if found is None:
         return None
     results = [_outcome(one) for one in _items(found[1])]
-    return _by_number({number: one for number, one in enumerate(results, 1)}, results[-1])
+    return _by_number(dict(enumerate(results, 1)), results[-1])
 
 
 _ORDINAL = r"(\d+)(?:st|nd|rd|th)?(?:\s*(?:-|–|to|and)\s*(\d+)(?:st|nd|rd|th)?)?(?: calls?)?"
@@ -127,7 +127,10 @@ def _numbered(words: str) -> Outcome | None:
     by_number: dict[int, Outcome] = {}
     last: Outcome | None = None
     starts = list(
-        re.finditer(rf"(?:^|[,;]\s*)(?:on )?(?:{_ORDINAL}|(then|later|after that|afterwards))\s*[:=]\s*", words)
+        re.finditer(
+            rf"(?:^|[,;]\s*)(?:on )?(?:{_ORDINAL}|(then|later|after that|afterwards))\s*[:=]\s*",
+            words,
+        )
     )
     if starts and starts[0].start() == 0:
         for here, following in zip(starts, [*starts[1:], None], strict=True):
@@ -147,7 +150,9 @@ def _numbered(words: str) -> Outcome | None:
         return None
     for start in range(0, len(pieces) - 1, 3):
         outcome = last = _outcome(pieces[start])
-        for number in range(int(pieces[start + 1]), int(pieces[start + 2] or pieces[start + 1]) + 1):
+        for number in range(
+            int(pieces[start + 1]), int(pieces[start + 2] or pieces[start + 1]) + 1
+        ):
             by_number[number] = outcome
     rest = pieces[-1].strip()
     return _by_number(by_number, _outcome(rest) if rest else last)
@@ -201,7 +206,7 @@ def _outcome(words: str) -> Outcome:
         return found
     returned = re.fullmatch(r"(?:returns?|results?|answers?)\s*:?\s+(.+)", words, re.DOTALL)
     text = returned[1] if returned is not None else words
-    if _quoted(text) or _parses(text) and _is_literal(text):
+    if _quoted(text) or (_parses(text) and _is_literal(text)):
         return plain(ast.literal_eval(text))
     if re.fullmatch(r"ok|success|done|works", text, re.I):
         return plain("ok")

@@ -13,7 +13,6 @@ from builders import (
     call,
     catalog,
     failed,
-    held,
     observation,
     proposal,
     ran,
@@ -67,7 +66,10 @@ GOOD = call("get_order", order_id="o1")
             [Label.DUPLICATE_CALL_ID],
         ),
         (proposal(call("search", id="", q=1)), [Label.DUPLICATE_CALL_ID]),
-        (proposal(text='{"name": "search", "arguments": {"q": 1}}'), [Label.MALFORMED_MODEL_OUTPUT]),
+        (
+            proposal(text='{"name": "search", "arguments": {"q": 1}}'),
+            [Label.MALFORMED_MODEL_OUTPUT],
+        ),
         (proposal(text="The order is on its way."), []),
         (proposal(text=""), []),
     ],
@@ -132,7 +134,9 @@ def test_the_detail_names_field_expectation_and_value(made: ToolCall, parts: lis
 
 def test_many_violations_are_cut() -> None:
     """Four are named and the rest counted."""
-    many = catalog(tool("big", required=[f"a{n}" for n in range(9)], **{f"a{n}": "string" for n in range(9)}))  # type: ignore[arg-type]
+    many = catalog(
+        tool("big", required=[f"a{n}" for n in range(9)], **{f"a{n}": "string" for n in range(9)})
+    )  # type: ignore[arg-type]
     (finding,) = found(trajectory((), proposal(call("big")), tools=many))
     assert finding.detail.count("is missing") == 4
     assert "and 5 more" in finding.detail
@@ -186,7 +190,7 @@ NOT_FOUND = failed("get_order", "Error: order o1 not found", order_id="o1")
         ([NOT_FOUND], call("get_order", order_id="o2"), False),
         ([ran("get_order", "not found", order_id="o1")], GOOD, False),
         ([failed("get_order", "timeout", order_id="o1")], GOOD, False),
-        ([held("get_order", order_id="o1")], GOOD, False),
+        ([Ran(GOOD, "Not executed: not found", error=True, own=True)], GOOD, False),
     ],
 )
 def test_the_same_target_is_not_asked_for_again_at_once(

@@ -55,7 +55,9 @@ def test_a_function_is_a_detector_too() -> None:
     """It needs no options and no class."""
     kind = f"{SAMPLES}:shouting"
     detector = built({"kind": kind})[kind]
-    assert [one.key for one in detector.detect(trajectory((), proposal(text="HELP")))] == ["shouting"]
+    assert [one.key for one in detector.detect(trajectory((), proposal(text="HELP")))] == [
+        "shouting"
+    ]
     assert list(detector.detect(trajectory((), proposal(text="Help")))) == []
 
 

@@ -127,7 +127,10 @@ def test_the_same_error_with_other_arguments_is_advised_and_never_held(
     times: int, seen: bool
 ) -> None:
     """Each try may differ: if the environment says the same, the agent is stuck."""
-    turns = [failed("get_order", f"error: order {n} is not yours", order_id=f"o{n}") for n in range(times)]
+    turns = [
+        failed("get_order", f"error: order {n} is not yours", order_id=f"o{n}")
+        for n in range(times)
+    ]
     finding = looping(steps(*turns), call("get_order", order_id="o99"))
     assert (finding is not None) is seen
     if finding is not None:
@@ -159,7 +162,10 @@ def test_an_exact_repeat_that_fails_says_so() -> None:
     assert looping(steps(*[A] * 3), call(q=1)).evidence["failing"] is False  # type: ignore[union-attr]
 
 
-@given(order=st.permutations(["a", "b", "c"]), results=st.lists(TEXTS, min_size=1, max_size=10, unique=True))
+@given(
+    order=st.permutations(["a", "b", "c"]),
+    results=st.lists(TEXTS, min_size=1, max_size=10, unique=True),
+)
 def test_identical_arguments_with_changing_results_are_never_a_loop(
     order: list[str], results: list[str]
 ) -> None:
@@ -175,8 +181,8 @@ def test_identical_arguments_with_changing_results_are_never_a_loop(
 @given(order=st.permutations(["a", "b", "c"]))
 def test_the_order_of_keys_does_not_hide_a_loop(order: list[str]) -> None:
     """Two spellings of one call are one call."""
-    turns = [Ran(ToolCall("", "search", {key: 1 for key in "abc"}), "same") for _ in range(3)]
-    newest = ToolCall("c0", "search", {key: 1 for key in order})
+    turns = [Ran(ToolCall("", "search", dict.fromkeys("abc", 1)), "same") for _ in range(3)]
+    newest = ToolCall("c0", "search", dict.fromkeys(order, 1))
     assert looping(steps(*turns), newest) is not None
 
 
@@ -258,11 +264,14 @@ def test_a_new_change_between_repeats_begins_the_count_again(before: int, after:
     change = ran("add_note", "noted", note="n")
     with_change = looping(steps(*[A] * before, change, *[A] * after), call(q=1))
     without = looping(steps(*[A] * after), call(q=1))
-    assert (with_change and with_change.evidence["count"]) == (without and without.evidence["count"])
+    assert (with_change and with_change.evidence["count"]) == (
+        without and without.evidence["count"]
+    )
 
 
 @pytest.mark.parametrize(
-    "change", [failed("add_note", note="n"), held("add_note", note="n"), ran("get_order", order_id="o")]
+    "change",
+    [failed("add_note", note="n"), held("add_note", note="n"), ran("get_order", order_id="o")],
 )
 def test_only_a_change_that_worked_resets(change: Ran) -> None:
     """A refused change, one that we held, and a look-up leave the streak as it is."""

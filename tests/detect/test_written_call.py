@@ -70,7 +70,9 @@ def test_other_texts_are_answers(text: str) -> None:
 
 def test_very_long_messages_are_answers() -> None:
     """A document is not a call, and reading it as one would cost time."""
-    assert written_call(json.dumps({"name": "search", "arguments": {"q": "x" * 9_000}}), SHOP) is None
+    assert (
+        written_call(json.dumps({"name": "search", "arguments": {"q": "x" * 9_000}}), SHOP) is None
+    )
 
 
 @pytest.mark.parametrize("text", ["[" * 7_000, '{"function":' * 500 + "1" + "}" * 500])

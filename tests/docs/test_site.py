@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 import sentry_langgraph
+from docs import labels
 from sentry_langgraph.cli.app import COMMANDS
 from sentry_langgraph.taxonomy import Label
-from tests.docs import labels
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "sentry_langgraph"
@@ -122,4 +122,7 @@ def test_pages_build(tmp_path: Path) -> None:
         cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "site/reference/api/index.html").is_file()
+    built = list((tmp_path / "site").rglob("*.html"))
+    assert tmp_path / "site/reference/api/index.html" in built
+    unread = [page.parent.name for page in built if "```" in page.read_text(encoding="utf-8")]
+    assert not unread, "a fence was not read as one"

@@ -218,3 +218,6 @@ KINDS: tuple[Kind, ...] = (
     Kind("nested_both", nested, inner="both", agent="assistant", tools=""),
     Kind("two_agents", two_agents, agent="scout", tools="scout_tools"),
 )
+
+BROKEN = Kind("prebuilt_v1_post", _prebuilt(version="v1", post_model_hook=_look))
+"""A kind that LangGraph builds and can't run."""

@@ -50,7 +50,7 @@ class Toolbox:
 
     def tools(self) -> list[BaseTool]:
         """The tools, as objects. They are made once, since making them is slow."""
-        return [forecast, read_page, ask_user, note]
+        return list(TOOLS)
 
 
 _current: list[Toolbox] = []
@@ -88,6 +88,9 @@ def note(text: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Command
     _ran("note", text)
     answer = ToolMessage(f"noted {text}", tool_call_id=tool_call_id, name="note")
     return Command(update={"messages": [answer]})
+
+
+TOOLS: tuple[BaseTool, ...] = (forecast, read_page, ask_user, note)
 
 
 def script(name: str) -> list[AIMessage]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from .kinds import KINDS, Kind
+from .kinds import BROKEN, KINDS, Kind
 from .runs import Drive, made, outcome, plain, request
 
 MODES = ("values", "updates", "messages", "custom", "debug", "tasks", "checkpoints")
@@ -87,3 +87,22 @@ async def test_no_checkpointer_is_needed(kind: Kind, drive: Drive) -> None:
         output = await drive.invoke(graph, request(kind.key), {"recursion_limit": 60})
         ended.append((outcome(output[kind.key]), box.names(), sorted(output)))
     assert ended[1] == ended[0]
+
+
+async def test_a_graph_that_never_worked_stays_as_it_is(drive: Drive) -> None:
+    """`create_react_agent` v1 with a post-model hook can't call tools in LangGraph itself:
+    its answers without calls pass, and its error is the same with Sentry."""
+    errors = []
+    for bare in (True, False):
+        graph, model, _ = made(BROKEN, "single", bare=bare)
+        with pytest.raises(KeyError) as caught:
+            await drive.invoke(graph, request(), {"recursion_limit": 10})
+        errors.append(caught.value.args[0])
+        output = await drive.invoke(graph, _answering(model), {"recursion_limit": 10})
+        assert output["messages"][-1].content == "Mild."
+    assert errors == ["tools", "tools"]
+
+
+def _answering(model: Any) -> dict[str, Any]:
+    model.script[1:] = ["Mild."]
+    return request()

@@ -144,6 +144,8 @@ def test_any_history_can_be_healed(parts: list[object]) -> None:
     assert again == healed
     assert breaks == []
     spoken = [one for one in messages if not isinstance(one, ToolMessage)]
-    assert [one for one in healed if not isinstance(one, ToolMessage)] == spoken
+    kept = [one for one in healed if not isinstance(one, ToolMessage)]
+    assert [(one.id, one.content) for one in kept] == [(one.id, one.content) for one in spoken]
+    assert check_history(healed, rules=(answered_calls, unique_call_ids_per_message)) == []
     ids = [one.id for one in healed]
     assert len(set(ids)) == len(ids), "two messages share an id, and a reducer would drop one"

@@ -14,7 +14,10 @@ from strategies import calls
 from sentry_langgraph.graph.messages import calls_of
 from sentry_langgraph.graph.rewrite import needs_rewrite, normalised, rewrite
 from sentry_langgraph.records import ToolCall
+from sentry_langgraph.signature import digest
 from sentry_langgraph.testing import ai, call, check_history, invalid_call
+
+NEW_0, NEW_1 = (f"call_{digest(f'm|{index}')}" for index in (0, 1))
 
 
 def repaired(message: AIMessage) -> AIMessage:
@@ -26,9 +29,9 @@ def repaired(message: AIMessage) -> AIMessage:
     ("given_", "expected"),
     [
         ([("a", "x")], [("a", "x")]),
-        ([("a", "x"), ("a", "x")], [("a", "x"), ("a_m_1", "x")]),
-        ([("", "x")], [("call_m_0", "x")]),
-        ([("", "x"), ("", "y")], [("call_m_0", "x"), ("call_m_1", "y")]),
+        ([("a", "x"), ("a", "x")], [("a", "x"), (NEW_1, "x")]),
+        ([("", "x")], [(NEW_0, "x")]),
+        ([("", "x"), ("", "y")], [(NEW_0, "x"), (NEW_1, "y")]),
         ([("a", "get order!")], [("a", "get_order_")]),
         ([("a", "functions.x")], [("a", "functions_x")]),
         ([("a", "")], [("a", "unknown")]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from .kinds import KINDS, Kind
@@ -91,6 +92,23 @@ async def test_events_of_the_run(kind: Kind) -> None:
     ended = [e for e in told if e["event"] == "on_chain_end" and not e["parent_ids"]]
     assert len(ended) == 1
     assert not _names_ledger(ended[0]["data"]["output"])
+
+
+@pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
+async def test_version_three_of_the_events(kind: Kind, drive: Drive) -> None:
+    """No event and no output of `stream_events(version="v3")` holds the ledger."""
+    graph, _, _ = made(kind, "hard", checkpointer=InMemorySaver())
+    if drive.way == "sync":
+        run = graph.stream_events(request(kind.key), CONFIG, version="v3")
+        events, output = list(run), run.output
+    else:
+        later = await graph.astream_events(request(kind.key), CONFIG, version="v3")
+        events = [event async for event in later]
+        output = await later.output()
+    values = [event for event in events if event["method"] == "values"]
+    assert values
+    assert not _names_ledger(values)
+    assert not _names_ledger(output)
 
 
 def test_drawn_graph(kind: Kind) -> None:

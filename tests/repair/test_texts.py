@@ -34,7 +34,6 @@ from sentry_langgraph.records import (
     Catalog,
     Finding,
     Lesson,
-    PathStep,
     Proposal,
     ScoredLesson,
     Step,
@@ -140,12 +139,7 @@ def special() -> dict[str, str]:
     """The texts of every special case, by name."""
     failing = seen(
         call("get_order", order_id="o9"),
-        steps(
-            *[
-                [failed("get_order", f"error: no order {n}", order_id=f"o{n}")]
-                for n in range(3)
-            ]
-        ),
+        steps(*[[failed("get_order", f"error: no order {n}", order_id=f"o{n}")] for n in range(3)]),
     )
     cases: dict[str, tuple[Finding, dict[str, Any]]] = {
         "repetition: advice": (seen(call(q=1), steps(ran(q=1), ran(q=1))), {}),
@@ -231,7 +225,9 @@ def test_the_fault_is_first_and_the_request_last(label: Label) -> None:
     """Between them stand the next call and what follows it."""
     text = compose(of_label(label), SHOP, TASK)
     lines = text.splitlines()
-    assert re.match(r"Not executed: |Not accepted: |Not done yet: |Not finished: |Observed: ", lines[0])
+    assert re.match(
+        r"Not executed: |Not accepted: |Not done yet: |Not finished: |Observed: ", lines[0]
+    )
     assert lines[1].startswith("Next: ")
     assert lines[2].startswith("Then: ")
     assert lines[-1] == f"Original request: {TASK.objective}"

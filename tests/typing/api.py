@@ -259,5 +259,7 @@ def explain(error: Exception) -> tuple[str | None, int | None]:
 
 def scripted(tools: Sequence[BaseTool]) -> CompiledStateGraph[Any, Any, Any, Any]:
     """A scripted model in a small graph."""
-    model: BaseChatModel = ScriptedChatModel(script=[ai("", tool_call("search", {"q": 1})), "Done."])
+    model: BaseChatModel = ScriptedChatModel(
+        script=[ai("", tool_call("search", {"q": 1})), "Done."]
+    )
     return with_sentry(react_builder(model, tools).compile(checkpointer=InMemorySaver()))

@@ -79,7 +79,11 @@ def _counted(path: str) -> dict[str, Any]:
     store = _store(path)
     count = store.count()
     store.add(_lesson(0))
-    return {"count": count, "again": store.count(), "elsewhere": ask("lessons", path=path, start=0, count=0)}
+    return {
+        "count": count,
+        "again": store.count(),
+        "elsewhere": ask("lessons", path=path, start=0, count=0),
+    }
 
 
 def _wrappers(path: str) -> dict[str, Any]:

@@ -31,7 +31,9 @@ _LOOK = {
 
 def made(wrap: bool = True) -> Graph:
     """An exported graph, with Sentry or without."""
-    model = ScriptedChatModel(script=[ai("", call("look", {"n": "x"}, id="c1")), "I could not, sorry."])
+    model = ScriptedChatModel(
+        script=[ai("", call("look", {"n": "x"}, id="c1")), "I could not, sorry."]
+    )
     builder = react_builder(model, Workshop().tools([_LOOK]))
     graph: Graph = builder.compile(name=NAME)
     return with_sentry(graph, settings()) if wrap else graph
@@ -119,5 +121,3 @@ _CHECKS: tuple[tuple[str, Callable[[Graph], str | None]], ...] = (
     (r"copy", _copies),
     (r"factory|async def", _factory),
 )
-
-

@@ -10,7 +10,7 @@ from langchain_core.messages import AnyMessage
 from cases.agents import hooked, resumable, trimming
 from cases.assume import settings
 from cases.drive import Scenario, run
-from cases.loader import Case, CaseError
+from cases.loader import Case
 from cases.plans import Run
 from cases.rules import rules
 from cases.scripts import messages, script
@@ -36,13 +36,6 @@ def runs(case: Case) -> Iterator[Run]:
 def _stored(case: Case, specs: Sequence[Mapping[str, Any]]) -> Scenario:
     given = case.input
     stored = messages(given["stored_messages"], "stored")
-
-    def prepare(graph: Any, config: Any) -> None:
-        graph.update_state(config, {"messages": stored}, as_node="agent")
-        waiting = list(graph.get_state(config).next)
-        if waiting != given.get("stored_next", waiting):
-            raise CaseError(f"the thread waits at {waiting}, not at {given['stored_next']}")
-
     return Scenario(
         "main",
         resumable(specs),
@@ -51,7 +44,8 @@ def _stored(case: Case, specs: Sequence[Mapping[str, Any]]) -> Scenario:
         settings(given.get("assume")),
         rules(given.get("provider_rules", ())),
         saver=given.get("checkpointer", "InMemorySaver"),
-        prepare=prepare,
+        stored=stored,
+        waits_at=given.get("stored_next"),
         extra={"rules": rules(given.get("provider_rules", ()))},
     )
 

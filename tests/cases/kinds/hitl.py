@@ -14,7 +14,7 @@ from cases.drive import Scenario, run
 from cases.loader import Case, CaseError
 from cases.plans import Run
 from cases.rules import ALWAYS, rules
-from cases.scripts import messages, script
+from cases.scripts import calls_in, messages, script
 
 
 def runs(case: Case) -> Iterator[Run]:
@@ -25,7 +25,11 @@ def runs(case: Case) -> Iterator[Run]:
     if given.get("resumes") and not given.get("steps"):
         rounds["three_resumes"] = resumes * 3
     for name, answers in rounds.items():
-        yield Run(name, lambda mode, n=name, a=answers: run(_scenario(case, n, a), mode))
+        yield Run(
+            name,
+            lambda mode, n=name, a=answers: run(_scenario(case, n, a), mode),
+            calls=tuple(call for turn in given["model_script"] for call in calls_in(turn)),
+        )
     if any("interrupt" in str(tool.get("behaviour", "")) for tool in given["tools"]):
         yield Run("fails_on_replay", lambda mode: run(_failing(case, resumes), mode))
 

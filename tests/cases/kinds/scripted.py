@@ -6,18 +6,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage
-
 from cases import special
 from cases.agents import agent_of
 from cases.assume import settings
 from cases.drive import BOTH, Scenario, run
 from cases.loader import Case, CaseError, listed
-from cases.observe import Record
 from cases.plans import Run
 from cases.rules import ALWAYS, rules
-from cases.savers import ASYNC_ONLY
-from cases.scripts import messages, script
+from cases.scripts import calls_in, messages, script
 
 ENDS = {"role": "ai", "content": "That is all I could do, sorry."}
 REJECTED = "rejected-first"
@@ -79,8 +75,7 @@ def modes_of(case: Case) -> tuple[str, ...]:
     """The modes that a case names, else `invoke` and `ainvoke`."""
     named = " | ".join(str(mode) for mode in case.input.get("modes", ()))
     if not named:
-        saver = str(case.input.get("checkpointer", ""))
-        return ("async",) if saver.startswith(ASYNC_ONLY) else BOTH
+        return BOTH
     forms = {
         "async": r"\bainvoke\b(?! in parallel)",
         "astream": r"\bastream\b",
@@ -96,14 +91,6 @@ def modes_of(case: Case) -> tuple[str, ...]:
     if not found:
         raise CaseError(f"no mode is known in {named!r}")
     return found
-
-
-def calls_in(turn: Any) -> list[str]:
-    """The ids of the calls of a turn."""
-    if not isinstance(turn, Mapping):
-        return []
-    made = [*turn.get("tool_calls", ()), *turn.get("invalid_tool_calls", ())]
-    return [str(call.get("id")) for call in made]
 
 
 def _variations(case: Case) -> Iterator[tuple[str, Sequence[Any], dict[str, Any]]]:
@@ -254,9 +241,3 @@ def _config(given: Mapping[str, Any]) -> dict[str, Any]:
 def _replaced(made: Scenario, fields: Mapping[str, Any]) -> Scenario:
     values = {name: getattr(made, name) for name in Scenario.__slots__}  # type: ignore[attr-defined]
     return Scenario(**{**values, **fields})
-
-
-def last_text(record: Record) -> str:
-    """The text of the last assistant message."""
-    newest = next((m for m in reversed(record.messages) if isinstance(m, AIMessage)), None)
-    return str(newest.text) if newest is not None else ""

@@ -43,9 +43,7 @@ def lesson_of(given: Mapping[str, Any], default_id: str = "one") -> Lesson:
         **{"id": default_id, "text": "a lesson", **own},
         label=Label(label),
         created=created,
-        extra={
-            key: value for key, value in given.items() if key not in (*_OWN, "failure")
-        },
+        extra={key: value for key, value in given.items() if key not in (*_OWN, "failure")},
     )
 
 

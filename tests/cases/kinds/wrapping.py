@@ -19,7 +19,9 @@ def runs(case: Case) -> Iterator[Run]:
     schemas = case.input.get("tools_args_schema")
     if schemas is not None:
         for name, args in case.input.get("calls", {}).items():
-            schema = next((s for s in sorted(schemas, key=len, reverse=True) if name.startswith(s)), None)
+            schema = next(
+                (s for s in sorted(schemas, key=len, reverse=True) if name.startswith(s)), None
+            )
             if schema is None:
                 raise CaseError(f"the call {name!r} names no schema")
             spec = {

@@ -20,6 +20,10 @@ KEYS: tuple[tuple[str, str], ...] = (
     (r"^breaker:\n  reset: ", "repair:\n  max_seconds: "),
     (r"^gate:\n  timeout_s: ", "repair:\n  max_seconds: "),
     (r"^gate: ", "repair: "),
+    (r"^(?:lessons|store|memory):", "playbook:"),
+    (r"^(\s+)(?:persist_directory|directory|db_path): ", r"\1path: "),
+    (r"^(\s+)max_repairs: ", r"\1max_soft_repairs: "),
+    (r"^(?:judge|llm):", "model:"),
     (r"^moniter:", "verifi:"),
     (r"^monitor:", "verify:"),
     (r"^(\s+)monitor:", r"\1verify:"),
@@ -29,9 +33,11 @@ KEYS: tuple[tuple[str, str], ...] = (
 
 def ours(text: str) -> str:
     """The text with our keys."""
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    text = text.removeprefix(mark)
     for form, key in KEYS:
         text = re.sub(form, key, text, flags=re.MULTILINE)
-    return text
+    return mark + text
 
 
 def placeholder(key: str) -> str:
@@ -59,7 +65,7 @@ def _load(name: str, text: str) -> Record:
     started = time.monotonic()
     try:
         config = SentryConfig.from_yaml_text(changed, FILE)
-    except Exception as raised:  # noqa: BLE001 - the record keeps it
+    except Exception as raised:
         error = raised
     seconds = time.monotonic() - started
     peak = tracemalloc.get_traced_memory()[1]

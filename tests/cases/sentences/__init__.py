@@ -6,12 +6,13 @@ rule says the same as the sentence; else it has no checker, and the test run say
 
 from __future__ import annotations
 
-from cases.sentences import content, gate, history, monitor, persistence, places, running
+from cases.sentences import common, content, gate, history, monitor, persistence, places, running
 from cases.sentences.registry import Check, checker, known
 
 __all__ = [
     "Check",
     "checker",
+    "common",
     "content",
     "gate",
     "history",

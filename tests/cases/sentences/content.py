@@ -53,15 +53,15 @@ def _one_call(scene: Scene) -> None:
 # Reasoning
 
 
-@must(
-    "request after the tool result satisfies provider_rules in all variants, also after a repair"
-)
+@must("request after the tool result satisfies provider_rules in all variants, also after a repair")
 def _satisfies(scene: Scene) -> None:
     """The model refuses a request that breaks them, so that the run ends well is the proof."""
     for record in scene.each():
         assert record.error is None, record.name
         assert record.final == "Mild."
-        assert record.calls == (3 if REJECTED in record.name else 2)
+        rejected = REJECTED in record.name
+        assert record.calls == (3 if rejected else 2)
+        assert [event["strategy"] for event in record.kinds("repair")] == ["hard"] * rejected
 
 
 @must("signature 'SIG' and reasoning_content unchanged in state")
@@ -109,7 +109,9 @@ def _synthetic(scene: Scene) -> None:
 # System messages
 
 
-@must("guidance reaches the model and the request satisfies provider_rules for hard AND soft repair")
+@must(
+    "guidance reaches the model and the request satisfies provider_rules for hard AND soft repair"
+)
 def _reaches(scene: Scene) -> None:
     for record in scene.main():
         assert record.error is None
@@ -182,8 +184,8 @@ def _all_requests(scene: Scene, found: re.Match[str]) -> None:
 
 @rule(
     "must",
-    r"repair for (?P<call>\w+) is carried by a ToolMessage\(status='error', tool_call_id='\w+'\) or "
-    r"by a human message AFTER both ToolMessages",
+    r"repair for (?P<call>\w+) is carried by a ToolMessage\(status='error', tool_call_id='\w+'\) "
+    r"or by a human message AFTER both ToolMessages",
 )
 def _carried(scene: Scene, found: re.Match[str]) -> None:
     """By the ToolMessage."""

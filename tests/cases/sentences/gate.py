@@ -68,7 +68,9 @@ def _apostrophes(scene: Scene) -> None:
 def _no_eval(scene: Scene) -> None:
     package = Path(sentry_langgraph.__file__).parent
     for file in package.rglob("*.py"):
-        found = re.search(r"(?<![\w.])(?:eval|exec|literal_eval)\(|ast\.literal_eval", file.read_text())
+        found = re.search(
+            r"(?<![\w.])(?:eval|exec|literal_eval)\(|ast\.literal_eval", file.read_text()
+        )
         assert found is None, f"{file.name}: {found}"
 
 
@@ -137,7 +139,8 @@ def _not_missing(scene: Scene, found: re.Match[str]) -> None:
 
 @rule(
     "must",
-    r"recovery of (?P<bad>\S+) counted as verified only after (?P<good>\S+) ran with status success",
+    r"recovery of (?P<bad>\S+) counted as verified only after (?P<good>\S+) ran with status "
+    r"success",
 )
 def _verified_after(scene: Scene, found: re.Match[str]) -> None:
     for record in scene.main():

@@ -30,7 +30,9 @@ def _reported_at(scene: Scene, found: re.Match[str]) -> None:
         )
 
 
-@rule("must", r"exactly one soft guidance injected before the (?P<call>\d+)(?:st|nd|rd|th) model call")
+@rule(
+    "must", r"exactly one soft guidance injected before the (?P<call>\d+)(?:st|nd|rd|th) model call"
+)
 def _one_guidance(scene: Scene, found: re.Match[str]) -> None:
     for record in scene.main():
         at = int(found["call"]) - 1
@@ -39,9 +41,7 @@ def _one_guidance(scene: Scene, found: re.Match[str]) -> None:
         assert len(record.advice()) == 1
 
 
-@rule(
-    "must", r"(?P<call>\w+) runs; recovery is verified within H=(?P<steps>\d+) steps"
-)
+@rule("must", r"(?P<call>\w+) runs; recovery is verified within H=(?P<steps>\d+) steps")
 def _recovers_within(scene: Scene, found: re.Match[str]) -> None:
     for record in scene.main():
         assert record.verdict(found["call"]).outcome == "allow"
@@ -162,7 +162,7 @@ def _bounded(scene: Scene) -> None:
     said = scene.case.input["variants"]["str"]
     record = scripted.planned(scene.case, "endless", [{"repeat": 50, "turn": said}]).execute("sync")
     assert record.error is None
-    assert record.calls <= 6
+    assert 1 < record.calls <= 6
     assert len(record.kinds("repair")) == record.calls - 1
 
 
@@ -300,7 +300,9 @@ def _typed_id(scene: Scene) -> None:
         {
             "role": "ai",
             "content": "",
-            "tool_calls": [{"name": "card_move", "args": {"id": "k-5555", "column": "x"}, "id": "u"}],
+            "tool_calls": [
+                {"name": "card_move", "args": {"id": "k-5555", "column": "x"}, "id": "u"}
+            ],
         },
         scripted.ENDS,
     ]

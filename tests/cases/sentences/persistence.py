@@ -187,9 +187,7 @@ def _carries_place(scene: Scene) -> None:
         assert event["checkpoint_ns"].startswith(("r1:", "r2:"))
 
 
-@must(
-    "wrapping parent AND subgraph does not gate the same call twice (one verdict per call id)"
-)
+@must("wrapping parent AND subgraph does not gate the same call twice (one verdict per call id)")
 def _gated_once(scene: Scene) -> None:
     from cases.special.nested import looping
 

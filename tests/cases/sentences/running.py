@@ -373,5 +373,3 @@ def _not_swallowed(scene: Scene) -> None:
     for record in scene.main():
         assert len(record.extra["errors"]) == 1
         assert record.extra["left"] == 0
-
-

@@ -76,7 +76,9 @@ def _in_parent(make: MakeGraph) -> MakeGraph:
     def parent(model: ScriptedChatModel, workshop: Any, saver: Any) -> Graph:
         builder: StateGraph[Any, Any, Any, Any] = StateGraph(state_class())
         builder.add_node("agent_graph", make(model, workshop, None), destinations=("other",))
-        builder.add_node("other", lambda state: {"messages": [ai("the other took over", id="other")]})
+        builder.add_node(
+            "other", lambda state: {"messages": [ai("the other took over", id="other")]}
+        )
         builder.add_edge(START, "agent_graph")
         builder.add_edge("other", END)
         return builder.compile(checkpointer=saver)

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Send
@@ -255,9 +254,8 @@ def _limited_scenario(case: Case, way: str) -> Scenario:
         ALWAYS,
         config=given,
         saver="InMemorySaver",
-        extra={"given": given, "seen": seen, "callback": callback, "limit": GraphRecursionError},
+        extra={"given": given, "seen": seen, "callback": callback},
     )
-
 
 
 def supersteps(wrapped: bool, count: int = 20) -> int:
@@ -267,8 +265,7 @@ def supersteps(wrapped: bool, count: int = 20) -> int:
     if wrapped:
         graph = with_sentry(graph, settings())
     steps = {
-        event["step"]
-        for event in graph.stream({"messages": [("user", "go")]}, stream_mode="debug")
+        event["step"] for event in graph.stream({"messages": [("user", "go")]}, stream_mode="debug")
     }
     return len(steps)
 

@@ -63,9 +63,7 @@ def _sessions(case: Case, mode: str, form: str, times: int) -> Record:
     )
 
 
-def _session(
-    case: Case, mode: str, form: str, store: MemoryPlaybook, number: int
-) -> Record:
+def _session(case: Case, mode: str, form: str, store: MemoryPlaybook, number: int) -> Record:
     from cases.kinds import scripted
 
     turns = list(case.input["model_script"])
@@ -74,7 +72,9 @@ def _session(
         failing, way_out = turns[0], turns[-2:]
         block = {"repeat": 3 if form == "loop" else 9, "turn": _with_ids(failing, "again-{n}")}
         turns = [block, *way_out] if form == "loop" else [block]
-        changes["tools"] = [_failing_longer(spec, 3 if form == "loop" else 99) for spec in case.input["tools"]]
+        changes["tools"] = [
+            _failing_longer(spec, 3 if form == "loop" else 99) for spec in case.input["tools"]
+        ]
     made = scripted.scenario(case, f"session {number}", turns, **changes)
     thread = {"configurable": {"thread_id": f"thread {number}"}}
     return run(replace(made, playbook=store, config=thread), mode)
@@ -91,5 +91,3 @@ def _failing_longer(spec: Any, last: int) -> dict[str, Any]:
     if found is None:
         raise CaseError(f"no rule reads the behaviour {words!r}; see cases/special/sessions.py")
     return {**spec, "behaviour": f"1st-{last}: {found[1]}, {last + 1}: {found[2]}"}
-
-

@@ -1,0 +1,53 @@
+"""A tool's record from what its schema, its hints and the configuration say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sentry_langgraph.config.models import ToolOptions
+from sentry_langgraph.detect.naming import reads_by_name
+from sentry_langgraph.records import ArgumentCheck, ToolSpec, accept_any
+
+_DESCRIPTION_KEPT = 500
+
+
+def tool_spec(
+    name: str,
+    options: ToolOptions,
+    *,
+    description: str = "",
+    parameters: Mapping[str, Any] | None = None,
+    check: ArgumentCheck = accept_any,
+    hints: Mapping[str, Any] | None = None,
+) -> ToolSpec:
+    """What is known of one tool.
+
+    Args:
+        name: The name the model calls.
+        options: What the configuration says of it.
+        description: What the model was shown.
+        parameters: JSON Schema of its arguments.
+        check: Says how arguments break its schema.
+        hints: Its MCP annotations, such as `readOnlyHint`.
+    """
+    return ToolSpec(
+        name=name,
+        description=description[:_DESCRIPTION_KEPT],
+        parameters=parameters or {},
+        check=check,
+        read_only=_read_only(name, options, hints or {}),
+        polling=options.polling,
+        exempt=frozenset(options.exempt),
+        ignore_args=frozenset(options.ignore_args),
+    )
+
+
+def _read_only(name: str, options: ToolOptions, hints: Mapping[str, Any]) -> bool | None:
+    """The configuration decides, then MCP hints, then the name."""
+    if options.read_only is not None:
+        return options.read_only
+    said = hints.get("readOnlyHint")
+    if isinstance(said, bool):
+        return said
+    return False if hints.get("destructiveHint") is True else reads_by_name(name)
