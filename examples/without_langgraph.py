@@ -10,8 +10,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from models import chat_model
 
-from sentry_langgraph import sentry_report
-from sentry_langgraph.runner import AgentStep, SentryRunner, agent_step_from_parts
+from sentry_langgraph import SentryRunner, agent_step_from_parts, sentry_report
+from sentry_langgraph.runner import AgentStep
 from sentry_langgraph.testing import ai, call
 
 STOCK = {"desk-lamp": 12, "floor-lamp": 3}

@@ -15,7 +15,14 @@ from langchain_core.messages import (
 
 from sentry_langgraph.graph.history import Break, heal, is_broken
 from sentry_langgraph.graph.messages import is_own
-from sentry_langgraph.testing import ai, call, invalid_call
+from sentry_langgraph.testing import (
+    ai,
+    answered_calls,
+    call,
+    check_history,
+    invalid_call,
+    unique_call_ids_per_message,
+)
 
 USER = HumanMessage("x", id="u")
 
