@@ -31,6 +31,7 @@ def order_id_from_nowhere(trajectory: Trajectory) -> Iterator[Finding]:
             key="order_id_from_nowhere",
             confidence=0.9,
             detail="`order_id` stands neither in the request nor in any result",
+            advice="call `list_orders` and take the order id from its result.",
             calls=(proposed.index,),
             tool=proposed.name,
             argument="order_id",

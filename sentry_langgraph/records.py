@@ -221,6 +221,8 @@ class Finding:
         confidence: From 0 to 1.
         severity: How far a repair may go.
         detail: One line for the model: what was wrong, field and value. Not stored.
+        advice: The next step in words, instead of the label's own; for detectors of yours.
+            Not stored.
         evidence: Short facts for people and the ledger: names, counts, step ids.
         calls: Positions of the calls concerned, in the message.
         tool: The tool concerned.
@@ -238,6 +240,7 @@ class Finding:
     confidence: float = 1.0
     severity: Severity = Severity.HOLD
     detail: str = ""
+    advice: str = ""
     evidence: Mapping[str, Any] = field(default_factory=dict)
     calls: tuple[int, ...] = ()
     tool: str | None = None

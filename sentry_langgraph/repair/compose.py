@@ -118,6 +118,8 @@ def _template(finding: Finding) -> Template:
 
 
 def _next(template: Template, finding: Finding, catalog: Catalog) -> str:
+    if finding.advice:
+        return finding.advice
     target = finding.suggestion or finding.tool
     spec = catalog.tools.get(target) if target else None
     if finding.label in _CALL_AGAIN and spec is not None:

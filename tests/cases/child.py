@@ -143,10 +143,11 @@ def _blocking(path: str, mode: str) -> dict[str, Any]:
 
     loop = [ai("", call("look", {"n": 1}, id=f"c{n}")) for n in range(3)]
     script = [*loop, ai("", call("other", {"n": 1}, id="d")), "found it"]
-    config: Any = {"playbook": {"path": f"{path}/lessons", "embeddings": "hashed"}}
+    lessons = f"{path}/lessons of {mode}"
+    config: Any = {"playbook": {"path": lessons, "embeddings": "hashed"}}
     if mode == "relative path":
         Path(path, "sentry.yaml").write_text(
-            f"playbook:\n  path: {path}/lessons\n  embeddings: hashed\n"
+            f"playbook:\n  path: {lessons}\n  embeddings: hashed\n"
         )
         config = "sentry.yaml"
     callbacks: list[Any] = []

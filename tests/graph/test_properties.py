@@ -70,11 +70,15 @@ RAW = st.sampled_from(["{", '{"city": Oslo}', "[1]", "null", '"text"', "\x00", "
 @st.composite
 def proposals(draw: st.DrawFn) -> AIMessage:
     """Any message of the agent: any text, valid and invalid calls, ids that are shared,
-    empty or missing."""
+    empty or missing, calls that stand in content blocks too."""
     valid = draw(st.lists(st.tuples(NAMES, ARGS, IDS), max_size=2))
     invalid = draw(st.lists(st.tuples(NAMES, RAW, IDS), max_size=1))
+    blocks = [
+        {"type": "tool_use", "id": i, "name": n, "input": a if isinstance(a, dict) else {}}
+        for n, a, i in (*valid, *invalid)
+    ]
     return AIMessage(
-        content=draw(CONTENTS),
+        content=blocks if blocks and draw(st.booleans()) else draw(CONTENTS),
         tool_calls=[{"name": n, "args": a, "id": i, "type": "tool_call"} for n, a, i in valid],
         invalid_tool_calls=[
             {"name": n, "args": a, "id": i, "error": None, "type": "invalid_tool_call"}
@@ -169,8 +173,8 @@ def test_healed_histories_are_valid(history: list[AnyMessage]) -> None:
     assert not is_broken(healed)
     assert not check_history(history, ALL) or is_broken(history)
     assert heal(healed) == (healed, [])
-    kept = [(m.type, m.content) for m in history if not isinstance(m, ToolMessage)]
-    assert [(m.type, m.content) for m in healed if not isinstance(m, ToolMessage)] == kept
+    kept = [(m.type, m.text) for m in history if not isinstance(m, ToolMessage)]
+    assert [(m.type, m.text) for m in healed if not isinstance(m, ToolMessage)] == kept
 
 
 @pytest.mark.parametrize("name", GRAPHS)
