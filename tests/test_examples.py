@@ -38,7 +38,7 @@ SHOWN = {
     ),
     "own_detector": (
         "`order_id` stands neither in the request nor in any result",
-        "Next: call `list_orders` before you use it",
+        "Next: call `list_orders` and take the order id from its result.",
         "Your lamp, order A7, is refunded.",
         "1. hallucination, `refund_order`",
         "done: held → recovered",
