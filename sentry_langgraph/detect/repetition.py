@@ -18,7 +18,7 @@ from pydantic import Field
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.options import Count, PositiveCount
 from sentry_langgraph.records import Finding, Observation, Step, ToolCall, ToolSpec, Trajectory
-from sentry_langgraph.signature import call_key, digest
+from sentry_langgraph.signature import VOLATILE, call_key, digest
 from sentry_langgraph.taxonomy import Label, Severity
 
 _INFRASTRUCTURE = re.compile(
@@ -81,9 +81,9 @@ class Repetition:
         ]
         if not proposed or not trajectory.steps:
             return ()
-        keys = [call_key(call, spec) for call, spec in proposed]
-        if not self._known(trajectory, keys) and not _errs(trajectory):
+        if not _may_repeat(proposed, trajectory.steps) and not _errs(trajectory):
             return ()
+        keys = [call_key(call, spec) for call, spec in proposed]
         seen = self._executed(trajectory)
         if not {one.key for one in seen}.isdisjoint(keys):
             stretch = _since_last_change(seen, trajectory, self._spec)
@@ -96,15 +96,6 @@ class Repetition:
 
     def _spec(self, trajectory: Trajectory, name: str) -> ToolSpec:
         return trajectory.catalog.tools.get(name, _UNKNOWN)
-
-    def _known(self, trajectory: Trajectory, keys: Sequence[str]) -> bool:
-        """Whether one of the proposed calls was made before in the window."""
-        tools = trajectory.catalog.tools
-        return any(
-            call_key(call, tools.get(call.name, _UNKNOWN)) in keys
-            for step in trajectory.steps
-            for call in step.calls
-        )
 
     def _executed(self, trajectory: Trajectory) -> list[_Seen]:
         executed: list[_Seen] = []
@@ -299,6 +290,18 @@ class Repetition:
             pattern=pattern,
             related=related,
         )
+
+
+def _may_repeat(proposed: Sequence[tuple[ToolCall, ToolSpec]], steps: Sequence[Step]) -> bool:
+    """Whether a proposed call can be one of the window: quick, and never wrong with a no."""
+    for call, spec in proposed:
+        name, args = call.name, call.args or {}
+        loose = spec.ignore_args or not VOLATILE.isdisjoint(str(key).lower() for key in args)
+        for step in steps:
+            for earlier in step.calls:
+                if earlier.name == name and (loose or earlier.args == args):
+                    return True
+    return False
 
 
 def _last_failed(tool: str, trajectory: Trajectory) -> bool:

@@ -24,7 +24,7 @@ from sentry_langgraph.taxonomy import Label
 logger = logging.getLogger("sentry_langgraph")
 
 
-_sound = Memo()
+_sound = Memo(1_024)
 """Up to which message object a history was found valid, by model and first message."""
 
 

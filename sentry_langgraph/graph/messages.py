@@ -31,24 +31,28 @@ _ERROR_TEXT = re.compile(r"\s*(?:error\b|exception\b|traceback \(most recent)", 
 _STOP_KEYS = ("finish_reason", "stop_reason", "done_reason")
 _RAW_KEPT = 4_000
 _TEXT_KEPT = 4_000
-_MEMO = 2_048
 
 
 class Memo(OrderedDict[Any, Any]):
     """A small cache that forgets the oldest entry. Losing one costs time and nothing else."""
 
-    def put(self, key: Any, value: Any) -> Any:
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = limit
+
+    def put(self, key: Any, value: Any) -> None:
+        """Remember `value`, and forget the oldest where there are too many."""
         self[key] = value
-        while len(self) > _MEMO:
+        while len(self) > self._limit:
             try:
                 self.popitem(last=False)
             except KeyError:  # another thread was faster
                 break
-        return value
 
 
-_steps = Memo()
-_openings = Memo()
+_steps = Memo(1_024)
+_openings = Memo(1_024)
+_tails = Memo(256)
 
 # by type name: messages have an abstract metaclass, which makes isinstance slow
 _HUMAN = frozenset({"human", "HumanMessageChunk"})
@@ -189,12 +193,15 @@ def proposal_of(
     """The newest message of the agent, with the calls that have no result yet."""
     message = messages[position]
     assert isinstance(message, AIMessage)
+    calls = calls_of(message)
     answered = [m for m in messages[position + 1 :] if isinstance(m, ToolMessage)]
-    ids = {m.tool_call_id for m in answered}
+    if answered:
+        ids = {m.tool_call_id for m in answered}
+        calls = tuple(call for call in calls if call.id not in ids or not call.id)
     return Proposal(
         id=message_id(message, position),
         text=text_of(message),
-        calls=tuple(call for call in calls_of(message) if call.id not in ids or not call.id),
+        calls=calls,
         finish=finish,
         stop_reason=_stop_reason(message),
         answered=tuple(observation_of(m) for m in answered),
@@ -215,7 +222,42 @@ def _stop_reason(message: AIMessage) -> str:
 def steps_before(
     messages: Sequence[AnyMessage], position: int, depth: int
 ) -> tuple[Task, tuple[Step, ...]]:
-    """The current task, and up to `depth` of its steps before the message at `position`."""
+    """The current task, and up to `depth` of its steps before the message at `position`.
+
+    Goes on from where the last look at this history ended, where that message is still the very
+    same object and only results have come since; else it reads the window again.
+    """
+    found = _gone_on(messages, position, depth) or _read_back(messages, position, depth)
+    first = messages[0].id
+    if first:
+        _tails.put(first, (position, weakref.ref(messages[position]), depth, *found))
+    return found
+
+
+def _gone_on(
+    messages: Sequence[AnyMessage], position: int, depth: int
+) -> tuple[Task, tuple[Step, ...]] | None:
+    first = messages[0].id
+    known = _tails.get(first) if first else None
+    if known is None:
+        return None
+    at, last, before_depth, task, steps = known
+    if not depth or at >= position or before_depth != depth or messages[at] is not last():
+        return None
+    results: list[ToolMessage] = []
+    for place in range(position - 1, at, -1):
+        message: Any = messages[place]
+        if message.type in _TOOL:
+            results.append(message)
+        elif message.type not in _HUMAN or not is_own(message):
+            return None
+    newest: Any = messages[at]
+    return task, (*steps, _known_step(newest, at, results))[-depth:]
+
+
+def _read_back(
+    messages: Sequence[AnyMessage], position: int, depth: int
+) -> tuple[Task, tuple[Step, ...]]:
     steps: list[Step] = []
     results: list[ToolMessage] = []
     at = position - 1

@@ -202,7 +202,7 @@ def test_async_says_the_same(faults: list[str], name: str, answers: list[AIMessa
     sync = _run(GRAPHS[name], list(given_), answers)
     MODEL.start(answers)
     output = asyncio.run(GRAPHS[name].ainvoke({"messages": list(given_)}, {"recursion_limit": 60}))
-    told = [[(m.type, m.content) for m in messages] for messages in (sync, output["messages"])]
+    told = [[(m.type, m.text) for m in messages] for messages in (sync, output["messages"])]
     assert told[0] == told[1]
     assert faults == []
     assert MODEL._refused == []
