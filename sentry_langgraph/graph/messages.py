@@ -225,8 +225,11 @@ def steps_before(
     """The current task, and up to `depth` of its steps before the message at `position`.
 
     Goes on from where the last look at this history ended, where that message is still the very
-    same object and only results have come since; else it reads the window again.
+    same object and only results have come since; else it reads the window again. So a result
+    that a node shortens or clears later in the run counts as it was when it came.
     """
+    if position >= len(messages):
+        return _read_back(messages, position, depth)
     found = _gone_on(messages, position, depth) or _read_back(messages, position, depth)
     first = messages[0].id
     if first:

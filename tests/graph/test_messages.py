@@ -274,6 +274,24 @@ def test_messages_without_ids_are_named_by_position() -> None:
     assert [one.id for one in done] == ["message-1"]
 
 
+@given(st.text("ucra", min_size=1, max_size=30), st.integers(1, 8), st.data())
+def test_a_look_that_goes_on_sees_what_a_fresh_one_sees(
+    turns: str, depth: int, data: st.DataObject
+) -> None:
+    """Looks one after the other at a growing history, whose newest message may be edited."""
+    messages = history(turns)
+    for position in (n for n, one in enumerate(messages) if one.type == "ai" and not is_own(one)):
+        fresh = [one.model_copy(update={"id": f"f-{one.id}"}) for one in messages[: position + 1]]
+        gone_on = steps_before(messages[: position + 1], position, depth)
+        read = steps_before(fresh, position, depth)
+        assert gone_on[0].objective == read[0].objective
+        assert [(s.text, len(s.calls), len(s.observations)) for s in gone_on[1]] == [
+            (s.text, len(s.calls), len(s.observations)) for s in read[1]
+        ]
+        if data.draw(st.booleans()):
+            messages[position] = messages[position].model_copy(update={"content": "edited"})
+
+
 @given(st.text("ucrgaos", max_size=30), st.integers(0, 8))
 def test_any_history_is_read(turns: str, depth: int) -> None:
     """Any sequence of messages gives a task of the history and at most `depth` steps."""
