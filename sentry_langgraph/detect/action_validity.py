@@ -161,6 +161,8 @@ def _invalid(
     detail = "; ".join(_sentence(violation, call) for violation in shown)
     if len(violations) > len(shown):
         detail += f"; and {len(violations) - len(shown)} more"
+    if renamed := _renamed(violations):
+        detail += f"; if they mean the same, give the value of {renamed}"
     return Finding(
         Label.INVALID_ARGUMENTS,
         step,
@@ -183,6 +185,15 @@ def _invalid(
         pattern=shown[0].problem,
         intention=_owed(spec),
     )
+
+
+def _renamed(violations: tuple[Violation, ...]) -> str:
+    """The one wrong name and the one missing one, where that is all that is wrong."""
+    missing = [one.path for one in violations if one.problem == "missing"]
+    unexpected = [one.path for one in violations if one.problem == "unexpected"]
+    if len(missing) == len(unexpected) == 1 and len(violations) == 2:
+        return f"`{unexpected[0]}` as `{missing[0]}`"
+    return ""
 
 
 def _recorded(path: str, spec: ToolSpec) -> str:

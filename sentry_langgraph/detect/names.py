@@ -31,7 +31,7 @@ def nearest(name: str, known: Iterable[str]) -> Suggestion | None:
     """The known name that `name` is a spelling of, or None where none is close.
 
     Letter case, separators, surrounding space and a prefix such as `functions.` are looked
-    through. Names that begin with another verb are no spelling, however alike: `delete_order`
+    through, and words around a whole name. Names that begin with another verb are no spelling, however alike: `delete_order`
     is not what `create_order` means.
     """
     names = {_plain(candidate): candidate for candidate in known}
@@ -42,6 +42,9 @@ def nearest(name: str, known: Iterable[str]) -> Suggestion | None:
     run_together = {plain.replace("_", ""): found for plain, found in names.items()}
     if (joined := wrong.replace("_", "")) and joined in run_together:
         return Suggestion(run_together[joined], certain=True)
+    whole = [plain for plain in names if "_" in plain and f"_{plain}_" in f"_{wrong}_"]
+    if whole:
+        return Suggestion(names[max(whole, key=len)], certain=False)
     for close in difflib.get_close_matches(wrong, names, n=3, cutoff=_CLOSE):
         if _same_verb(wrong, close):
             return Suggestion(names[close], certain=False)

@@ -41,7 +41,7 @@ def test_json_has_the_promised_keys(measured: Overhead) -> None:
     assert set(found["gate_us"]) == {"10", "40"}
     assert (found["supersteps_added"], found["checkpoints_added"]) == (0, 0)
     assert found["checkpoint_bytes_added"] == 0
-    assert found["import_ratio"] > 1
+    assert found["import_ratio"] > 0
     assert found["versions"]["langgraph"]
     assert found["date"].startswith("20")
     low, high = found["turn_cpu_ratio_interval"]
