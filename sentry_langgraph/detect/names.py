@@ -20,7 +20,7 @@ class Suggestion:
 
     Attributes:
         name: The name.
-        certain: Whether it is the same name but for case, separators or a prefix.
+        certain: Whether it is the same name but for case, separators or words around it.
     """
 
     name: str
@@ -30,9 +30,9 @@ class Suggestion:
 def nearest(name: str, known: Iterable[str]) -> Suggestion | None:
     """The known name that `name` is a spelling of, or None where none is close.
 
-    Letter case, separators, surrounding space and a prefix such as `functions.` are looked
-    through, and words around a whole name. Names that begin with another verb are no spelling, however alike: `delete_order`
-    is not what `create_order` means.
+    Letter case, separators, surrounding space, a prefix such as `functions.` and words around a
+    whole name are looked through. Names that begin with another verb are no spelling, however
+    alike: `delete_order` is not what `create_order` means.
     """
     names = {_plain(candidate): candidate for candidate in known}
     for form in (name, _SEPARATORS.split(name.strip())[-1]):
@@ -44,7 +44,7 @@ def nearest(name: str, known: Iterable[str]) -> Suggestion | None:
         return Suggestion(run_together[joined], certain=True)
     whole = [plain for plain in names if "_" in plain and f"_{plain}_" in f"_{wrong}_"]
     if whole:
-        return Suggestion(names[max(whole, key=len)], certain=False)
+        return Suggestion(names[max(whole, key=len)], certain=len(whole) == 1)
     for close in difflib.get_close_matches(wrong, names, n=3, cutoff=_CLOSE):
         if _same_verb(wrong, close):
             return Suggestion(names[close], certain=False)

@@ -29,6 +29,10 @@ _COURTESY = re.compile(
 )
 
 
+_SHORT = 20
+"""Lines of ours that are shorter can stand in an answer by chance."""
+
+
 class TerminationOptions(DetectorOptions):
     """Options of `termination_miscalibration`.
 
@@ -66,7 +70,7 @@ class Termination:
             return (_finding(proposal, "empty", "the final message is empty"),)
         if self._options.cut_off and proposal.stop_reason in _CUT:
             return (_finding(proposal, "cut_off", "the final message was cut off by its length"),)
-        if self._options.open_action and not gives_reason(proposal.text):
+        if self._options.open_action and not gives_reason(_own_words(trajectory)):
             for owed in trajectory.state.owed:
                 return (
                     _finding(
@@ -77,6 +81,22 @@ class Termination:
                     ),
                 )
         return ()
+
+
+def _own_words(trajectory: Trajectory) -> str:
+    """The final message without what it only repeats of Sentry's answers to its calls."""
+    said = [
+        line
+        for step in trajectory.steps[-3:]
+        for seen in step.observations
+        if seen.own
+        for line in seen.text.splitlines()
+    ]
+    text = trajectory.proposal.text
+    for line in said:
+        if len(line) > _SHORT:
+            text = text.replace(line, " ").replace(line.partition(": ")[2] or line, " ")
+    return text
 
 
 def gives_reason(text: str) -> bool:

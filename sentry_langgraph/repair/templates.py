@@ -109,7 +109,7 @@ TEMPLATES: Mapping[Label, Template] = {
 
 OPEN_ACTION = Template(
     "Not finished: {detail}.",
-    "call `{tool}`, or say in your answer why it can't be done.",
+    "call {signature}, or say in your answer why it can't be done.",
     "finish the request.",
 )
 """For a finish while a held action is owed."""

@@ -86,3 +86,19 @@ def test_a_suggestion_is_always_one_of_the_tools(name: str, known: list[str]) ->
 def test_a_known_name_is_its_own_nearest(name: str) -> None:
     """The search is exact where it can be."""
     assert nearest(name, KNOWN) == Suggestion(name, certain=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("order_cancel_order", "cancel_order"),
+        ("cancel_order_tool", "cancel_order"),
+        ("my_cancel_order_v2", "cancel_order"),
+        ("recancel_orders", None),
+    ],
+)
+def test_words_around_a_whole_name_are_looked_through(name: str, meant: str | None) -> None:
+    """The name has to stand in it as whole words, and be more than one word."""
+    near = nearest(name, ["order", "get_order", "cancel_order"])
+    assert (near and near.name) == meant
+    assert near is None or near.certain

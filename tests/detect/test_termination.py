@@ -10,7 +10,7 @@ from hypothesis import given
 from strategies import TEXTS, trajectories
 
 from sentry_langgraph.detect.termination import Termination, TerminationOptions, gives_reason
-from sentry_langgraph.records import Finding, Proposal, Trajectory
+from sentry_langgraph.records import Finding, Proposal, Step, Trajectory
 from sentry_langgraph.taxonomy import Label, Severity, Strategy
 
 OWED = state(active(Label.INVALID_ARGUMENTS, strategy=Strategy.HARD, owes="cancel_order"))
@@ -123,3 +123,23 @@ def test_no_trajectory_makes_it_raise(seen: Trajectory) -> None:
     findings = found(seen)
     assert len(findings) <= 1
     assert not findings or (seen.proposal.finish and not seen.proposal.calls)
+
+
+REFUSAL = "Not executed: `cancel_order` — there is no tool named `cancel_orders`."
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        (REFUSAL, True),
+        (f"{REFUSAL} Next time.", True),
+        ("There is no order A1, so there is nothing to cancel.", False),
+        (f"{REFUSAL} I can't cancel it: the order has been shipped.", False),
+    ],
+)
+def test_repeating_our_own_words_is_no_reason(text: str, held: bool) -> None:
+    """Small models answer with what they were told last; that closes nothing."""
+    refused = call("cancel_orders", order_id="A1")
+    told = Step("m1", "", (refused,), (observation(refused, REFUSAL, error=True, own=True),))
+    seen = trajectory([told], newest=proposal(text=text), state=OWED)
+    assert [one.pattern for one in found(seen)] == (["open_action"] if held else [])
