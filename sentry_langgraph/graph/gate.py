@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
@@ -46,6 +46,8 @@ from sentry_langgraph.records import (
 )
 
 logger = logging.getLogger("sentry_langgraph")
+
+_SEVERAL = (list, tuple)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +117,13 @@ class Gate(Guard):
         position = last_ai(messages)
         if position is None:
             return None
-        message = messages[position]
-        assert isinstance(message, AIMessage)
-        later = messages[position + 1 :]
-        if is_own(message) or (later and any(isinstance(one, HumanMessage) for one in later)):
+        message: Any = messages[position]
+        if is_own(message):
             return None
-        destinations = tuple(result) if isinstance(result, list | tuple) else (result,)
+        for place in range(position + 1, len(messages)):
+            if isinstance(messages[place], HumanMessage):
+                return None
+        destinations = tuple(result) if type(result) in _SEVERAL else (result,)
         targets = {target_of(one, ends) for one in destinations}
         runs_tools = not targets.isdisjoint(self.loop.tools)
         proposal = proposal_of(
@@ -199,7 +202,7 @@ class Gate(Guard):
                 at=self.clock().isoformat(timespec="seconds"),
                 agent=self.loop.router,
             )
-            listed = list(result) if isinstance(result, list | tuple) else [result]
+            listed = list(result) if type(result) in _SEVERAL else [result]
             return [*listed, Send(VERIFY, {"events": [event]})]
         except Exception:  # not even that: the agent goes on as if we weren't there
             return result

@@ -191,10 +191,10 @@ def proposal_of(
     wants_structured: bool = False,
 ) -> Proposal:
     """The newest message of the agent, with the calls that have no result yet."""
-    message = messages[position]
-    assert isinstance(message, AIMessage)
+    message: Any = messages[position]
     calls = calls_of(message)
-    answered = [m for m in messages[position + 1 :] if isinstance(m, ToolMessage)]
+    later: Any = messages[position + 1 :]
+    answered = [m for m in later if m.type in _TOOL] if later else []
     if answered:
         ids = {m.tool_call_id for m in answered}
         calls = tuple(call for call in calls if call.id not in ids or not call.id)
