@@ -13,18 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from sentry_langgraph import ledger
+from sentry_langgraph.decisions import Decision, Execute, Suppress, Verify
 from sentry_langgraph.detect.base import Detector
 from sentry_langgraph.learn import LearnOptions
-from sentry_langgraph.records import (
-    Decision,
-    Event,
-    Execute,
-    Finding,
-    Judgement,
-    Suppress,
-    Trajectory,
-    Verify,
-)
+from sentry_langgraph.records import Event, Finding, Judgement, Trajectory
 from sentry_langgraph.route import RepairOptions, route
 from sentry_langgraph.verify import VerifyOptions, returned, settled
 

@@ -11,19 +11,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sentry_langgraph.options import Count, Options, PositiveCount, Seconds, Share
-from sentry_langgraph.records import (
+from sentry_langgraph.decisions import (
     Decision,
     Escalate,
     Execute,
-    Finding,
     HardRepair,
     Remind,
     SoftRepair,
     Suppress,
-    TaskState,
-    Trajectory,
 )
+from sentry_langgraph.options import Count, Options, PositiveCount, Seconds, Share
+from sentry_langgraph.records import Finding, TaskState, Trajectory
 from sentry_langgraph.taxonomy import Label, Severity
 
 

@@ -28,22 +28,11 @@ from hypothesis import given
 from strategies import PLAIN, PLANS, Turn, told, trajectories
 
 from sentry_langgraph import ledger
+from sentry_langgraph.decisions import Escalate, HardRepair, Remind, SoftRepair, Suppress, Verify
 from sentry_langgraph.detect import Detector, build_detectors
 from sentry_langgraph.learn import LearnOptions
 from sentry_langgraph.pipeline import HEALTHY, Outcome, Pipeline
-from sentry_langgraph.records import (
-    Escalate,
-    Event,
-    HardRepair,
-    Proposal,
-    Remind,
-    SoftRepair,
-    Step,
-    Suppress,
-    TaskState,
-    Trajectory,
-    Verify,
-)
+from sentry_langgraph.records import Event, Proposal, Step, TaskState, Trajectory
 from sentry_langgraph.route import RepairOptions
 from sentry_langgraph.taxonomy import Label, Strategy, Verdict
 from sentry_langgraph.verify import VerifyOptions

@@ -21,18 +21,16 @@ from builders import (
 )
 from pydantic import ValidationError
 
-from sentry_langgraph.records import (
+from sentry_langgraph.decisions import (
     Decision,
     Escalate,
     Execute,
-    Finding,
     HardRepair,
     Remind,
     SoftRepair,
     Suppress,
-    TaskState,
-    Trajectory,
 )
+from sentry_langgraph.records import Finding, TaskState, Trajectory
 from sentry_langgraph.route import RepairOptions, route
 from sentry_langgraph.taxonomy import Label, Severity, Strategy
 

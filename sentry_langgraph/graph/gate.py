@@ -17,6 +17,15 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
 from sentry_langgraph import ledger
+from sentry_langgraph.decisions import (
+    Escalate,
+    Execute,
+    HardRepair,
+    Remind,
+    SoftRepair,
+    Suppress,
+    Verify,
+)
 from sentry_langgraph.graph import sends
 from sentry_langgraph.graph.internals import read_channels, where
 from sentry_langgraph.graph.messages import is_own, last_ai, proposal_of, steps_before, task_at
@@ -32,18 +41,7 @@ from sentry_langgraph.graph.scene import (
 from sentry_langgraph.graph.split import split
 from sentry_langgraph.graph.state import CHANNEL
 from sentry_langgraph.pipeline import Outcome
-from sentry_langgraph.records import (
-    Escalate,
-    Event,
-    Execute,
-    HardRepair,
-    Judgement,
-    Remind,
-    SoftRepair,
-    Suppress,
-    Trajectory,
-    Verify,
-)
+from sentry_langgraph.records import Event, Judgement, Trajectory
 
 logger = logging.getLogger("sentry_langgraph")
 

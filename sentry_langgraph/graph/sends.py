@@ -10,19 +10,12 @@ from langgraph.graph import END
 from langgraph.types import Send
 
 from sentry_langgraph import ledger
+from sentry_langgraph.decisions import HardRepair
 from sentry_langgraph.graph.messages import MARK, calls_of, steps_before
 from sentry_langgraph.graph.rewrite import needs_rewrite, normalised, rewrite
 from sentry_langgraph.graph.scene import ESCALATE, HARD, SOFT, VERIFY, Guard, Scene
 from sentry_langgraph.learn import Provenance, learn
-from sentry_langgraph.records import (
-    ActiveRepair,
-    Event,
-    Finding,
-    HardRepair,
-    Judgement,
-    Task,
-    ToolCall,
-)
+from sentry_langgraph.records import ActiveRepair, Event, Finding, Judgement, Task, ToolCall
 from sentry_langgraph.repair import compose, partial_answer, remind
 from sentry_langgraph.repair.templates import NOT_RUN_STOPPED, NOT_RUN_WHOLE_BATCH
 from sentry_langgraph.signature import digest

@@ -10,22 +10,20 @@ from datetime import datetime
 from typing import Any
 
 from sentry_langgraph import ledger
+from sentry_langgraph.decisions import (
+    Escalate,
+    Execute,
+    HardRepair,
+    Remind,
+    SoftRepair,
+    Suppress,
+    Verify,
+)
 from sentry_langgraph.learn import Provenance, learn
 from sentry_langgraph.pipeline import Outcome, Pipeline
 from sentry_langgraph.playbook.port import Playbook
 from sentry_langgraph.recall import count_outcome, find_lessons, store_lesson
-from sentry_langgraph.records import (
-    Escalate,
-    Execute,
-    Finding,
-    HardRepair,
-    Judgement,
-    Remind,
-    SoftRepair,
-    Suppress,
-    Trajectory,
-    Verify,
-)
+from sentry_langgraph.records import Finding, Judgement, Trajectory
 from sentry_langgraph.repair import compose, partial_answer, remind
 from sentry_langgraph.runner.records import Repair
 from sentry_langgraph.runner.task import OpenTask
