@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from sentry_langgraph import records
+from sentry_langgraph import decisions, records
 from sentry_langgraph.records import (
     ActiveRepair,
     Catalog,
@@ -28,8 +28,9 @@ from sentry_langgraph.taxonomy import Label, Origin, Severity, Strategy
 
 CLASSES = [
     value
-    for value in vars(records).values()
-    if isinstance(value, type) and value.__module__ == records.__name__
+    for module in (records, decisions)
+    for value in vars(module).values()
+    if isinstance(value, type) and value.__module__ == module.__name__
 ]
 
 
