@@ -56,7 +56,8 @@ def learn(judgement: Judgement, catalog: Catalog, where: Provenance) -> Lesson |
     """The lesson of a verdict, or None where it teaches nothing.
 
     A hard repair teaches nothing: the schema already says it. Neither does a recovery without
-    a call, since "answer now" is a general push and pushes into wrong actions.
+    a call, since "answer now" is a general push and pushes into wrong actions. A lesson that the
+    repair had shown is not learned again: its recovery is counted with the outcome.
     """
     repair = judgement.repair
     if judgement.verdict is not Verdict.RECOVERED or repair.hard or not judgement.path:
@@ -71,8 +72,11 @@ def learn(judgement: Judgement, catalog: Catalog, where: Provenance) -> Lesson |
         str(part or "") for part in (repair.label.value, tool, argument, repair.pattern)
     )
     route = ";".join(f"{step.tool}({','.join(step.arguments)})" for step in path)
+    id_ = digest(f"{trigger}>{route}")
+    if id_ in repair.lessons:
+        return None
     return Lesson(
-        id=digest(f"{trigger}>{route}"),
+        id=id_,
         label=repair.label,
         text=render(repair.label.value, tool, repair.pattern, path),
         tool=tool,

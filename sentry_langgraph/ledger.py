@@ -23,6 +23,9 @@ from sentry_langgraph.taxonomy import Label, Strategy, Verdict, type_of
 
 EMPTY = TaskState()
 
+REMINDER = "reminder"
+"""Key under which reminders of held actions are kept."""
+
 
 def append(ledger: Sequence[Event] | None, new: Sequence[Event] | None) -> list[Event]:
     """The reducer of the `sentry` channel: `ledger` and those of `new` whose id is new."""

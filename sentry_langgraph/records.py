@@ -6,6 +6,7 @@ messages, the stages read them, and what has to outlive a step becomes a plain-J
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
@@ -46,6 +47,14 @@ class ToolCall:
     index: int = 0
     raw: str = ""
     keys: dict[Any, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+
+_ERROR_TEXT = re.compile(r"\s*(?:error\b|exception\b|traceback \(most recent)", re.IGNORECASE)
+
+
+def reads_as_error(text: str) -> bool:
+    """Whether a result says in its first words that it is an error, where no status does."""
+    return _ERROR_TEXT.match(text[:64]) is not None
 
 
 @dataclass(frozen=True, slots=True)

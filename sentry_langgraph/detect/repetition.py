@@ -86,7 +86,7 @@ class Repetition:
         keys = [call_key(call, spec) for call, spec in proposed]
         seen = self._executed(trajectory)
         if not {one.key for one in seen}.isdisjoint(keys):
-            stretch = _since_last_change(seen, trajectory, self._spec)
+            stretch = _since_last_change(seen, trajectory)
             for rule in (self._cycle, self._exact, self._stale):
                 found = rule(trajectory, proposed, keys, stretch, seen)
                 if found is not None:
@@ -324,9 +324,7 @@ def _error_form(result: Observation) -> str:
     return "" if _INFRASTRUCTURE.search(text) else digest(_NUMBERS.sub("0", text))
 
 
-def _since_last_change(
-    seen: Sequence[_Seen], trajectory: Trajectory, spec_of: object
-) -> Sequence[_Seen]:
+def _since_last_change(seen: Sequence[_Seen], trajectory: Trajectory) -> Sequence[_Seen]:
     """The calls after the last successful change.
 
     A change that only repeats itself is no change. Where nothing says whether a tool reads or

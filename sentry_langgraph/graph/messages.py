@@ -7,7 +7,6 @@ far back is the message that opened the task, and where it was is remembered.
 from __future__ import annotations
 
 import json
-import re
 import weakref
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -21,13 +20,20 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from sentry_langgraph.records import Observation, Proposal, Status, Step, Task, ToolCall
+from sentry_langgraph.records import (
+    Observation,
+    Proposal,
+    Status,
+    Step,
+    Task,
+    ToolCall,
+    reads_as_error,
+)
 from sentry_langgraph.signature import digest
 
 MARK = "sentry"
 """The name of our human messages, and the key in `additional_kwargs` of everything we write."""
 
-_ERROR_TEXT = re.compile(r"\s*(?:error\b|exception\b|traceback \(most recent)", re.IGNORECASE)
 _STOP_KEYS = ("finish_reason", "stop_reason", "done_reason")
 _RAW_KEPT = 4_000
 _TEXT_KEPT = 4_000
@@ -93,7 +99,7 @@ def observation_of(message: ToolMessage) -> Observation:
 
 
 def _status(message: ToolMessage, text: str) -> Status:
-    if message.status == "error" or _ERROR_TEXT.match(text[:64]):
+    if message.status == "error" or reads_as_error(text):
         return "error"
     return "success"
 

@@ -21,9 +21,6 @@ from sentry_langgraph.repair.templates import NOT_RUN_STOPPED, NOT_RUN_WHOLE_BAT
 from sentry_langgraph.signature import digest
 from sentry_langgraph.taxonomy import Strategy, Verdict
 
-REMINDER = "reminder"
-"""Failure key under which reminders of held actions are kept in the ledger."""
-
 _WHOLE_TASK = 10_000
 
 
@@ -48,8 +45,7 @@ def verdicts(
             outcomes.append({"ids": list(repair.lessons), "verdict": judgement.verdict.value})
         if guard.pipeline.learn.enabled:
             learned = learn(judgement, guard.catalog, _provenance(guard, scene, repair))
-            # a lesson that was shown has its recovery counted with the outcome
-            if learned is not None and learned.id not in repair.lessons:
+            if learned is not None:
                 lessons.append({"lesson": learned.to_dict(), "repair": repair.id})
     payload = {
         "events": [*events, *recorded],
@@ -70,7 +66,7 @@ def _guidance_done_with(
     if not cleans or judgement.verdict is Verdict.RELAPSED:
         return []
     shown = scene.trajectory.state.guidance
-    reminders = () if still_owed else shown.get(REMINDER, ())
+    reminders = () if still_owed else shown.get(ledger.REMINDER, ())
     return [*shown.get(judgement.repair.key, ()), *reminders]
 
 
@@ -164,14 +160,14 @@ def reminder(guard: Guard, scene: Scene, owed: Sequence[ActiveRepair]) -> Send:
         text,
         name=MARK,
         id=f"sentry-reminder-{digest(scene.step)}",
-        additional_kwargs={MARK: {"kind": REMINDER}},
+        additional_kwargs={MARK: {"kind": ledger.REMINDER}},
     )
-    old = _shown_before(guard, scene, REMINDER)
+    old = _shown_before(guard, scene, ledger.REMINDER)
     event = ledger.notice(
-        REMINDER,
+        ledger.REMINDER,
         scene.task,
         scene.step,
-        failure_key=REMINDER,
+        failure_key=ledger.REMINDER,
         owed=[repair.owes for repair in owed],
         messages=[message.id],
         removed=old,

@@ -31,8 +31,6 @@ from sentry_langgraph.taxonomy import Strategy
 
 logger = logging.getLogger("sentry_langgraph")
 
-_REMINDER = "reminder"
-
 
 @dataclass(frozen=True, slots=True)
 class Acts:
@@ -161,7 +159,7 @@ class Acts:
         waiting = [one for one in trajectory.state.owed if one.owes in owed]
         text = remind(waiting, task.catalog, task.task)
         event = ledger.notice(
-            _REMINDER, task.task, step, owed=list(owed), tokens=len(text) // 4, **context
+            ledger.REMINDER, task.task, step, owed=list(owed), tokens=len(text) // 4, **context
         )
         task.record([event])
         return Repair(
@@ -215,8 +213,7 @@ class Acts:
             if not self.pipeline.learn.enabled:
                 continue
             learned = learn(judgement, task.catalog, self._provenance(task, context))
-            # a lesson that was shown has its recovery counted with the outcome
-            if learned is None or learned.id in made.lessons:
+            if learned is None:
                 continue
             stored = store_lesson(self.playbook, learned)
             task.record(

@@ -43,8 +43,6 @@ logger = logging.getLogger("sentry_langgraph")
 ConfigSource: TypeAlias = SentryConfig | Mapping[str, Any] | str | os.PathLike[str] | None
 Clock: TypeAlias = Callable[[], datetime]
 
-_REMINDER = "reminder"
-
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sentry_langgraph.records import Observation, Proposal, Step, ToolCall
+from sentry_langgraph.records import Observation, Proposal, Step, ToolCall, reads_as_error
 from sentry_langgraph.signature import digest
 
-_ERROR_TEXT = re.compile(r"\s*(?:error\b|exception\b|traceback \(most recent)", re.IGNORECASE)
 _TEXT_KEPT = 20_000
 _RAW_KEPT = 4_000
 
@@ -50,10 +48,8 @@ class AgentStep:
         refused = self.accepted_by_environment is False or not self.parsed_ok
         if refused or self.schema_valid is False or self.observation is None:
             return "error"
-        reads_as_error = self.accepted_by_environment is None and _ERROR_TEXT.match(
-            self.observation[:64]
-        )
-        return "error" if reads_as_error else "success"
+        unsaid = self.accepted_by_environment is None
+        return "error" if unsaid and reads_as_error(self.observation) else "success"
 
 
 def agent_step_from_parts(  # noqa: PLR0917 (the parts in the order of the paper's loop)
