@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+from sentry_langgraph.provenance import Provenance
 from sentry_langgraph.taxonomy import (
     Label,
     Origin,
@@ -159,6 +160,14 @@ class ToolSpec:
         polling: Whether asking again is its purpose; it is never a loop.
         exempt: Labels that never apply to it.
         ignore_args: Arguments that don't count when calls are compared.
+        batch: Whether many calls that differ little are its normal use.
+        finish: Whether its success ends the task.
+        destructive: True where a change can't be undone, None where nothing says so.
+        idempotent: True where the same change twice is the same as once, None where nothing
+            says so.
+        free_args: Arguments whose values the agent may make up.
+        advise_at: Identical calls before advice, for this tool; None is the detector's.
+        hold_at: Identical calls before one is held, for this tool; None is the detector's.
     """
 
     name: str
@@ -169,6 +178,13 @@ class ToolSpec:
     polling: bool = False
     exempt: frozenset[Label] = frozenset()
     ignore_args: frozenset[str] = frozenset()
+    batch: bool = False
+    finish: bool = False
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    free_args: frozenset[str] = frozenset()
+    advise_at: int | None = None
+    hold_at: int | None = None
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -219,6 +235,31 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
+class PathStep:
+    """One call of a plan or of a remembered path: names only, never values.
+
+    Attributes:
+        tool: The tool.
+        arguments: The names of the arguments it is given.
+        gives: The field of its result that the next call needs; empty where none is known.
+    """
+
+    tool: str
+    arguments: tuple[str, ...] = ()
+    gives: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON, the inverse of `from_dict`."""
+        data: dict[str, Any] = {"tool": self.tool, "arguments": list(self.arguments)}
+        return {**data, "gives": self.gives} if self.gives else data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PathStep:
+        """Rebuild a step from `to_dict`."""
+        return cls(data["tool"], tuple(data["arguments"]), data.get("gives", ""))
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One failure that a detector sees.
 
@@ -241,6 +282,7 @@ class Finding:
         origin: Who caused it.
         intention: Whether the held action stays owed until it is done or given up.
         related: Keys of the calls that make up the failure, for verification.
+        plan: Calls that lead to the held one, in order, where they are known.
     """
 
     label: Label
@@ -259,6 +301,7 @@ class Finding:
     origin: Origin = Origin.MODEL
     intention: bool = False
     related: tuple[str, ...] = ()
+    plan: tuple[PathStep, ...] = ()
 
     @property
     def hard(self) -> bool:
@@ -272,6 +315,7 @@ class Finding:
             data[name] = str(data[name])
         for name in ("calls", "related"):
             data[name] = list(data[name])
+        data["plan"] = [step.to_dict() for step in self.plan]
         return data
 
     @classmethod
@@ -285,6 +329,7 @@ class Finding:
                 "origin": Origin(data["origin"]),
                 "calls": tuple(data["calls"]),
                 "related": tuple(data["related"]),
+                "plan": tuple(map(PathStep.from_dict, data.get("plan", ()))),
             }
         )
 
@@ -367,6 +412,7 @@ class Trajectory:
         proposal: The newest message.
         catalog: The tools.
         state: The fold of the ledger.
+        provenance: Where values come from: all that the agent was told and saw, of every task.
     """
 
     task: Task
@@ -374,6 +420,7 @@ class Trajectory:
     proposal: Proposal
     catalog: Catalog = field(default_factory=Catalog)
     state: TaskState = field(default_factory=TaskState)
+    provenance: Provenance = field(default_factory=Provenance)
 
     @property
     def hard_streak(self) -> int:
@@ -384,19 +431,6 @@ class Trajectory:
                 break
             streak += 1
         return streak
-
-
-@dataclass(frozen=True, slots=True)
-class PathStep:
-    """One call of a remembered path: names only, never values.
-
-    Attributes:
-        tool: The tool.
-        arguments: The names of the arguments it was given.
-    """
-
-    tool: str
-    arguments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,9 +509,7 @@ class Lesson:
         """Plain JSON, the inverse of `from_dict`."""
         data = asdict(self)
         data["label"] = self.label.value
-        data["path"] = [
-            {"tool": step.tool, "arguments": list(step.arguments)} for step in self.path
-        ]
+        data["path"] = [step.to_dict() for step in self.path]
         data["extra"] = dict(self.extra)
         return data
 
@@ -492,9 +524,7 @@ class Lesson:
         """
         fields = dict(data)
         fields["label"] = Label(fields["label"])
-        fields["path"] = tuple(
-            PathStep(step["tool"], tuple(step["arguments"])) for step in fields.get("path", ())
-        )
+        fields["path"] = tuple(map(PathStep.from_dict, fields.get("path", ())))
         return cls(**fields)
 
     def counted(self, *, uses: int = 0, recoveries: int = 0, relapses: int = 0) -> Lesson:

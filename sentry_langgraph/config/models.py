@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from sentry_langgraph.detect import build_detectors
 from sentry_langgraph.learn import LearnOptions
@@ -24,15 +24,34 @@ class ToolOptions(Options):
     Attributes:
         read_only: True for a look-up, False for a change. Left out, MCP hints decide, then the
             name.
+        mutating: True is the same as `read_only: false`.
         polling: Asking again is its purpose; it is never a loop.
+        batch: Many calls that differ little are its normal use.
+        finish: Its success ends the task.
         exempt: Failure labels that never apply to it.
         ignore_args: Arguments that don't count when calls are compared.
+        free_args: Arguments whose values the agent may make up, such as the id of something
+            new.
+        advise_at: Identical calls before advice; left out, what the detector says.
+        hold_at: Identical calls before one is held; left out, what the detector says.
     """
 
     read_only: Switch | None = None
+    mutating: Switch | None = None
     polling: Switch = False
+    batch: Switch = False
+    finish: Switch = False
     exempt: tuple[Label, ...] = ()
     ignore_args: tuple[str, ...] = ()
+    free_args: tuple[str, ...] = ()
+    advise_at: Annotated[PositiveCount, Field(ge=2)] | None = None
+    hold_at: Annotated[PositiveCount, Field(ge=2)] | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if self.read_only is not None and self.read_only == self.mutating:
+            raise ValueError("a tool is read_only or mutating: leave one of the two out")
+        return self
 
 
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,64}$")]

@@ -31,15 +31,23 @@ def tool_spec(
         check: Says how arguments break its schema.
         hints: Its MCP annotations, such as `readOnlyHint`.
     """
+    said = hints or {}
     return ToolSpec(
         name=name,
         description=description[:_DESCRIPTION_KEPT],
         parameters=parameters or {},
         check=check,
-        read_only=_read_only(name, options, hints or {}),
+        read_only=_read_only(name, options, said),
         polling=options.polling,
         exempt=frozenset(options.exempt),
         ignore_args=frozenset(options.ignore_args),
+        batch=options.batch,
+        finish=options.finish,
+        destructive=_said(said, "destructiveHint"),
+        idempotent=_said(said, "idempotentHint"),
+        free_args=frozenset(options.free_args),
+        advise_at=options.advise_at,
+        hold_at=options.hold_at,
     )
 
 
@@ -47,7 +55,14 @@ def _read_only(name: str, options: ToolOptions, hints: Mapping[str, Any]) -> boo
     """The configuration decides, then MCP hints, then the name."""
     if options.read_only is not None:
         return options.read_only
-    said = hints.get("readOnlyHint")
-    if isinstance(said, bool):
+    if options.mutating is not None:
+        return not options.mutating
+    said = _said(hints, "readOnlyHint")
+    if said is not None:
         return said
-    return False if hints.get("destructiveHint") is True else reads_by_name(name)
+    return False if _said(hints, "destructiveHint") else reads_by_name(name)
+
+
+def _said(hints: Mapping[str, Any], name: str) -> bool | None:
+    value = hints.get(name)
+    return value if isinstance(value, bool) else None

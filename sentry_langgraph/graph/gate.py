@@ -29,6 +29,7 @@ from sentry_langgraph.decisions import (
 from sentry_langgraph.graph import sends
 from sentry_langgraph.graph.internals import read_channels, where
 from sentry_langgraph.graph.messages import is_own, last_ai, proposal_of, steps_before, task_at
+from sentry_langgraph.graph.passages import provenance_of
 from sentry_langgraph.graph.scene import (
     VERIFY,
     Destination,
@@ -143,7 +144,14 @@ class Gate(Guard):
             messages=messages,
             message=message,
             position=position,
-            trajectory=Trajectory(task, steps, proposal, self.catalog, folded),
+            trajectory=Trajectory(
+                task,
+                steps,
+                proposal,
+                self.catalog,
+                folded,
+                provenance_of(messages, position, self.instructions),
+            ),
             events=events,
             destinations=destinations,
             ends=ends,

@@ -49,6 +49,7 @@ class Guard:
         replaces: Whether the messages' reducer replaces a message by its id and can remove one.
         owner: Whose lessons are learned.
         clock: The time.
+        instructions: Texts that the model is given outside of the messages.
     """
 
     loop: Loop
@@ -61,6 +62,7 @@ class Guard:
     replaces: bool = True
     owner: str | None = None
     clock: Clock = utc_now
+    instructions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sentry_langgraph.provenance import Passage
 from sentry_langgraph.records import Observation, Proposal, Step, ToolCall, reads_as_error
 from sentry_langgraph.signature import digest
 
@@ -166,6 +167,21 @@ def ending(step: AgentStep, id_: str) -> Proposal:
     call = call_of(step, id_)
     answered = () if call is None else _observations(step, call)
     return Proposal(id=id_, text="", finish=True, answered=answered)
+
+
+def passages_of(step: Step) -> list[Passage]:
+    """What the agent gave and saw in a step that has run, in order."""
+    passages: list[Passage] = []
+    for call in step.calls:
+        seen = step.observation_of(call)
+        if seen is None or seen.own:
+            continue
+        failed = seen.status == "error"
+        if not failed and call.args:
+            given = json.dumps(call.args, default=str)
+            passages.append(Passage("given", given, call.name, False, step.id))
+        passages.append(Passage("result", seen.text, call.name, failed, step.id))
+    return passages
 
 
 def slim(step: Step) -> Step:

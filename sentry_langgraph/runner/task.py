@@ -6,8 +6,9 @@ import logging
 from collections.abc import Sequence
 
 from sentry_langgraph import ledger
+from sentry_langgraph.provenance import Passage, Provenance
 from sentry_langgraph.records import Catalog, Event, Proposal, Step, Task, Trajectory
-from sentry_langgraph.runner.step import slim
+from sentry_langgraph.runner.step import passages_of, slim
 
 logger = logging.getLogger("sentry_langgraph")
 
@@ -27,6 +28,7 @@ class OpenTask:
         self.events: list[Event] = []
         self.count = 0
         self._ids: set[str] = set()
+        self._seen: list[Passage] = []
         self._depth = 0
 
     def unique(self, id_: str) -> str:
@@ -43,6 +45,7 @@ class OpenTask:
         self.count += 1
         self._depth = depth
         self.steps.append(step)
+        self._seen += passages_of(step)
         if len(self.steps) > depth:
             self.steps[-depth - 1] = slim(self.steps[-depth - 1])
 
@@ -50,7 +53,9 @@ class OpenTask:
         """What the stages see: the newest steps, and `ran` after them."""
         steps = (*self.steps[-self._depth :], *ran) if self._depth else ran
         state = ledger.fold(self.events)
-        return Trajectory(self.task, steps, proposal, self.catalog, state)
+        told = Passage("told", self.task.objective, step=self.task.id)
+        seen = Provenance.of((told, *self._seen))
+        return Trajectory(self.task, steps, proposal, self.catalog, state, seen)
 
     def record(self, events: Sequence[Event]) -> None:
         """Append to the ledger, each event once."""
