@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 from referencing import Registry
 
+from sentry_langgraph.quick_schema import quick_check
 from sentry_langgraph.records import ArgumentCheck, Violation, accept_any
 
 _KINDS = {
@@ -40,8 +41,11 @@ def schema_check(schema: Mapping[str, Any]) -> ArgumentCheck:
     except SchemaError:
         return accept_any
     validator = Draft202012Validator(schema, registry=Registry())
+    allows = quick_check(schema)
 
     def check(args: Mapping[str, Any]) -> tuple[Violation, ...]:
+        if allows(args):
+            return ()
         try:
             errors = sorted(validator.iter_errors(dict(args)), key=lambda e: list(map(str, e.path)))
         except Exception:  # an unresolvable reference: the tool decides
