@@ -95,7 +95,7 @@ class ActionValidity:
 
 
 def _duplicate_ids(calls: tuple[ToolCall, ...]) -> frozenset[str]:
-    if len(calls) == 1 and calls[0].id:
+    if not calls or (len(calls) == 1 and calls[0].id):
         return frozenset()
     counts = Counter(call.id for call in calls)
     return frozenset(id_ for id_, count in counts.items() if count > 1 or not id_)

@@ -33,6 +33,14 @@ _WAIT = re.compile(
     r"hold on while|stand by while)\b",
     re.IGNORECASE,
 )
+_CUES = ("i will", "i'll", "i’ll", "i shall", "let me", "going to", "need to") + (
+    "hold on",
+    "please",
+    "moment",
+    "stand by",
+)
+"""One of them stands in every text that `_ANNOUNCES` or `_WAIT` finds."""
+
 _WHILE_I = re.compile(r"\bwhile i\b", re.IGNORECASE)
 _CONDITIONAL = re.compile(
     r"\b(?:once|if|when|whenever|after|as soon as|unless|until|should you|let me know|"
@@ -121,14 +129,20 @@ def announces(text: str) -> bool:
     Conditions ("once I have the id"), questions, offers and refusals are not promises.
     """
     end = text.strip()[-2000:]
+    lower = end.lower()
+    # most texts have no word of a promise, and of the rest most don't end on one
+    if not any(cue in lower for cue in _CUES):
+        return False
+    tail = _sentences(_QUOTED.sub("", end))[-_TAIL:]
+    if not tail or not _promises(tail):
+        return False
     asked = _sentences(end)[-_ASKED:]
     if any("?" in sentence or _CONDITIONAL.search(sentence) for sentence in asked):
         return False
-    tail = _sentences(_QUOTED.sub("", end))[-_TAIL:]
-    if not tail:
-        return False
-    if any(_OFFER.search(sentence) for sentence in tail):
-        return False
+    return not any(_OFFER.search(sentence) for sentence in tail)
+
+
+def _promises(tail: list[str]) -> bool:
     last = tail[-1]
     if _ANNOUNCES.search(last):
         return True

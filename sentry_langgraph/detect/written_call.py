@@ -35,7 +35,7 @@ def written_call(text: str, catalog: Catalog) -> str | None:
     a call, and neither is JSON that names no tool of the agent.
     """
     body = text.strip()
-    if not body or len(body) > _LONGEST:
+    if len(body) > _LONGEST or not ("{" in body or "<" in body):
         return None
     for name in _candidates(body):
         if name in catalog.tools:
@@ -46,8 +46,9 @@ def written_call(text: str, catalog: Catalog) -> str | None:
 def _candidates(body: str) -> list[str]:
     found: list[str] = []
     fenced = _FENCE.match(body)
-    whole = _load(fenced.group(1) if fenced else body)
-    found += _names_in(whole)
+    whole = fenced.group(1).lstrip() if fenced else body
+    if whole.startswith(("{", "[")):
+        found += _names_in(_load(whole))
     if _ENDS_IN_CALL.search(body):
         found += _XML_NAME.findall(body)
         for block in _XML_JSON.findall(body):
