@@ -33,11 +33,9 @@ _WAIT = re.compile(
     r"hold on while|stand by while)\b",
     re.IGNORECASE,
 )
-_CUES = ("i will", "i'll", "i’ll", "i shall", "let me", "going to", "need to") + (
-    "hold on",
-    "please",
-    "moment",
-    "stand by",
+_CUES = tuple(
+    "i will|i'll|i’ll|i shall|let me|going to|need to|hold on|moment|stand by|please wait|"
+    "please bear|please give".split("|")
 )
 """One of them stands in every text that `_ANNOUNCES` or `_WAIT` finds."""
 
@@ -129,7 +127,7 @@ def announces(text: str) -> bool:
     Conditions ("once I have the id"), questions, offers and refusals are not promises.
     """
     end = text.strip()[-2000:]
-    lower = end.lower()
+    lower = end.lower().replace("let me know", "")
     # most texts have no word of a promise, and of the rest most don't end on one
     if not any(cue in lower for cue in _CUES):
         return False
