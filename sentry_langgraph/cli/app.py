@@ -48,6 +48,7 @@ COMMANDS: dict[str, Lazy] = {
     "init": Lazy("sentry_langgraph.cli.init:init", "Write a starter file of settings."),
     "validate": Lazy("sentry_langgraph.cli.validate:validate", "Check files of settings."),
     "schema": Lazy("sentry_langgraph.cli.schema:schema", "Print the JSON Schema of the settings."),
+    "replay": Lazy("sentry_langgraph.cli.replay:replay", "Look for failures in recorded runs."),
     "demo": Lazy("sentry_langgraph.demo.command:demo", "Show failures and their repair, offline."),
     "bench": Lazy("sentry_langgraph.bench.command:app", "Measure what Sentry costs."),
     "version": Lazy("sentry_langgraph.cli.version:version", "Print the version."),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
 
 from sentry_langgraph.config import SentryConfig
 from sentry_langgraph.pipeline import Pipeline
-from sentry_langgraph.records import Finding
+from sentry_langgraph.records import Catalog, Finding
 from sentry_langgraph.replay.catalogs import Catalogs
 from sentry_langgraph.replay.prefixes import Prefix, prefixes
-from sentry_langgraph.replay.recording import Recording
-from sentry_langgraph.taxonomy import Severity
+from sentry_langgraph.replay.recording import Json, Recording
+from sentry_langgraph.replay.timing import Timings
+from sentry_langgraph.taxonomy import Label, Severity
+
+_PIPELINES = 64
 
 
 class Level(StrEnum):
@@ -92,31 +94,51 @@ class _Seen:
     last: Finding
 
 
-@dataclass(frozen=True, slots=True)
 class Replay:
     """The configured detectors, ready to look at recordings.
 
-    Attributes:
-        pipeline: The stages.
-        catalogs: Gives the tools of a run.
+    Args:
+        config: The settings.
+        tools: The schemas of the tools, for runs that record none.
+        labels: Only findings with these labels count; empty is all.
+        timings: Whether the time of each detector is taken.
     """
 
-    pipeline: Pipeline
-    catalogs: Catalogs = field(default_factory=lambda: Catalogs({}))
-
-    @classmethod
-    def of(cls, config: SentryConfig, tools: Any = None) -> Replay:
-        """The detectors of a configuration.
-
-        Args:
-            config: The settings.
-            tools: The schemas of the tools, for runs that record none.
-        """
-        return cls(config.pipeline(), Catalogs(config.tools, tools))
+    def __init__(
+        self,
+        config: SentryConfig,
+        tools: Sequence[Json] | None = None,
+        *,
+        labels: Collection[Label] = (),
+        timings: bool = False,
+    ) -> None:
+        self._config = config
+        self._catalogs = Catalogs(config.tools, tools)
+        self._labels = frozenset(labels)
+        self._pipelines: dict[int, tuple[Catalog, Pipeline]] = {}
+        self._unsure = config.repair.confidence
+        self.timings = Timings() if timings else None
 
     def prefixes(self, recording: Recording) -> Iterator[Prefix]:
-        """What the gate would have seen at every message of the agent."""
-        return prefixes(recording, self.catalogs.of(recording), self.pipeline.window)
+        """What the gate would have seen at every message of the agent.
+
+        Raises:
+            RecordingError: The run's tools are no tools.
+        """
+        return prefixes(recording, self._catalogs.of(recording), self._config.window)
+
+    def pipeline(self, catalog: Catalog) -> Pipeline:
+        """The stages for an agent with these tools."""
+        known = self._pipelines.get(id(catalog))
+        if known is not None and known[0] is catalog:
+            return known[1]
+        made = self._config.pipeline()
+        if self.timings is not None:
+            made = replace(made, detectors=self.timings.of(made.detectors))
+        if len(self._pipelines) >= _PIPELINES:
+            self._pipelines.clear()
+        self._pipelines[id(catalog)] = (catalog, made)
+        return made
 
     def run(self, recording: Recording) -> Replayed:
         """Look at every message of a run.
@@ -127,8 +149,9 @@ class Replay:
         seen: dict[tuple[str, str], _Seen] = {}
         faults: dict[str, None] = {}
         steps = calls = 0
-        detect = self.pipeline.detect
-        for position, trajectory in self.prefixes(recording):
+        catalog = self._catalogs.of(recording)
+        detect = self.pipeline(catalog).detect
+        for position, trajectory in prefixes(recording, catalog, self._config.window):
             steps += 1
             calls += len(trajectory.proposal.calls)
             findings, faulty = detect(trajectory)
@@ -136,6 +159,8 @@ class Replay:
                 continue
             faults.update(dict.fromkeys(str(event.get("what")) for event in faulty))
             for finding in findings:
+                if self._labels and finding.label not in self._labels:
+                    continue
                 level = self.level(finding)
                 key = (trajectory.task.id, finding.key)
                 known = seen.get(key)
@@ -149,14 +174,13 @@ class Replay:
             Hit(one.first, one.position, one.step, one.times, one.level, one.last)
             for one in seen.values()
         )
+        if self.timings is not None:
+            self.timings.steps += steps
         return Replayed(recording, steps, calls, hits, tuple(faults))
 
     def level(self, finding: Finding) -> Level:
         """How far a finding would go."""
-        if (
-            finding.severity is Severity.INFO
-            or finding.confidence < self.pipeline.repair.confidence
-        ):
+        if finding.severity is Severity.INFO or finding.confidence < self._unsure:
             return Level.INFO
         if finding.severity is not Severity.HOLD:
             return Level.ADVISE

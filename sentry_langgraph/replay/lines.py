@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import orjson
 
@@ -28,11 +28,13 @@ class Line:
         where: File and line.
         text: The JSON, where it is a line of its own.
         value: The value, where it is an item of a JSON document.
+        read: How many bytes of the file were read by then.
     """
 
     where: str
     text: bytes = b""
     value: Any = None
+    read: int = 0
 
     def load(self) -> Any:
         """The value.
@@ -53,7 +55,7 @@ def read_lines(path: Path) -> Iterator[Line]:
     Raises:
         RecordingError: The file can't be read, or is neither.
     """
-    with opened(path) as stream:
+    with opened(path) as (stream, file):
         lines = _filled(stream)
         number, first = next(lines, (0, b""))
         if not first:
@@ -69,7 +71,7 @@ def read_lines(path: Path) -> Iterator[Line]:
             if second:
                 yield Line(f"{path}:{after}", second)
             for place, line in lines:
-                yield Line(f"{path}:{place}", line)
+                yield Line(f"{path}:{place}", line, read=file.tell())
         else:
             yield from _document(path, b"\n".join([first, second, stream.read()]), number)
 
@@ -91,8 +93,8 @@ def parse(text: bytes, where: str) -> Any:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked where it is gzipped.
+def opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """The bytes of a file, unpacked where it is gzipped, and the file itself.
 
     Raises:
         RecordingError: It can't be read.
@@ -103,9 +105,9 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             file.seek(0)
             if packed:
                 with gzip.open(file, "rb") as unpacked:
-                    yield unpacked  # type: ignore[misc]
+                    yield cast("IO[bytes]", unpacked), file
             else:
-                yield file
+                yield file, file
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise RecordingError(f"{path}: can't be read: {reason}") from error

@@ -91,7 +91,12 @@ def read_runs(
     while line is not None:
         try:
             yield run_of(
-                line.load(), line.where, directory=directory, key=messages_key, trace=trace
+                line.load(),
+                line.where,
+                directory=directory,
+                key=messages_key,
+                trace=trace,
+                read=line.read,
             )
         except RecordingError as error:
             if on_problem is None:
@@ -109,7 +114,7 @@ def format_of(source: str | os.PathLike[str]) -> Format:
     name = os.fspath(source)
     if name.startswith(_POSTGRES):
         return Format.POSTGRES
-    with opened(Path(name)) as stream:
+    with opened(Path(name)) as (stream, _):
         return Format.SQLITE if stream.read(len(_SQLITE)) == _SQLITE else Format.AUTO
 
 

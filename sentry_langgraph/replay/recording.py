@@ -60,6 +60,8 @@ class Recording:
         outcome: What the source says about success.
         annotations: What people say about steps; `step` is a position of a message.
         meta: What else the source says.
+        read: How many bytes of its file were read by then, for a bar of progress; 0 where
+            unknown.
     """
 
     id: str
@@ -72,6 +74,7 @@ class Recording:
     outcome: Json = field(default_factory=dict)
     annotations: tuple[Json, ...] = ()
     meta: Json = field(default_factory=dict)
+    read: int = 0
 
     @property
     def success(self) -> bool | None:

@@ -22,6 +22,7 @@ def run_of(
     directory: Path = Path(),
     key: str = "messages",
     trace: bool = False,
+    read: int = 0,
 ) -> Recording:
     """A run from its JSON value.
 
@@ -31,6 +32,7 @@ def run_of(
         directory: Where `toolsets.json` lies.
         key: The object's key of the messages.
         trace: Whether it has to be of the common trace format.
+        read: How many bytes of the file were read by then.
 
     Raises:
         RecordingError: It is neither.
@@ -38,7 +40,7 @@ def run_of(
     if trace:
         _check_trace(value, where)
     if isinstance(value, list):
-        return Recording(id=where, messages=_messages(value, where), where=where)
+        return Recording(id=where, messages=_messages(value, where), where=where, read=read)
     if not isinstance(value, dict) or not isinstance(value.get(key), list):
         raise RecordingError(
             f"{where}: expected a run: an object with a list of {key!r}, or a list of messages"
@@ -55,6 +57,7 @@ def run_of(
         outcome=_mapping(value.get("outcome")),
         annotations=tuple(value.get("annotations") or ()),
         meta=_mapping(value.get("meta")),
+        read=read,
     )
 
 
