@@ -49,6 +49,9 @@ COMMANDS: dict[str, Lazy] = {
     "validate": Lazy("sentry_langgraph.cli.validate:validate", "Check files of settings."),
     "schema": Lazy("sentry_langgraph.cli.schema:schema", "Print the JSON Schema of the settings."),
     "replay": Lazy("sentry_langgraph.cli.replay:replay", "Look for failures in recorded runs."),
+    "calibrate": Lazy(
+        "sentry_langgraph.cli.calibrate:calibrate_command", "Pick thresholds from good runs."
+    ),
     "demo": Lazy("sentry_langgraph.demo.command:demo", "Show failures and their repair, offline."),
     "bench": Lazy("sentry_langgraph.bench.command:app", "Measure what Sentry costs."),
     "version": Lazy("sentry_langgraph.cli.version:version", "Print the version."),

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import gc
-import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.console import Console
 
-from sentry_langgraph.cli.text import console, plain, styled
+from sentry_langgraph.cli.recorded import BAD_INPUT, refused
+from sentry_langgraph.cli.text import aligned, console, plain, styled
 from sentry_langgraph.config import load_config
 from sentry_langgraph.errors import ConfigError
 from sentry_langgraph.replay.catalogs import read_tools
 from sentry_langgraph.replay.engine import Hit, Level, Replay, Replayed
-from sentry_langgraph.replay.read import Format, format_of, read_runs
-from sentry_langgraph.replay.recording import Recording, RecordingError
+from sentry_langgraph.replay.read import Format
+from sentry_langgraph.replay.recording import RecordingError
 from sentry_langgraph.replay.totals import Totals
 from sentry_langgraph.replay.write import JsonDocument, JsonLines, JUnit, Reports
 from sentry_langgraph.taxonomy import Label
 
 _ROWS = 50
-_PROBLEMS = 20
 _DETAIL = 300
-_BAD_INPUT = 2
 
 
 def replay(
@@ -83,7 +78,7 @@ def replay(
             timings=timings,
         )
     except (ConfigError, RecordingError) as error:
-        raise _refused(str(error)) from error
+        raise refused(str(error)) from error
     screen = console()
     totals = Totals()
     rows: list[tuple[Replayed, Hit]] = []
@@ -95,7 +90,14 @@ def replay(
                 reports.add((JsonLines if lines else JsonDocument)(stream, details=show_details))
             if junit is not None:
                 reports.add(JUnit(reports.open(junit), fail_on, details=show_details))
-            source = _Source(files, totals, reports, format=format, key=messages_key, limit=limit)
+            source = Source(
+                files,
+                totals.sentence,
+                format=format,
+                key=messages_key,
+                limit=limit,
+                on_problem=reports.problem,
+            )
             for recording in source.runs():
                 try:
                     replayed = look.run(recording)
@@ -105,130 +107,40 @@ def replay(
                 totals.add(replayed)
                 reports.run(replayed)
                 rows += [(replayed, hit) for hit in replayed.hits][: max(0, _ROWS - len(rows))]
+            totals.skipped = source.skipped
             reports.close(totals)
     except OSError as error:
-        raise _refused(f"the report can't be written: {error}") from error
+        raise refused(f"the report can't be written: {error}") from error
     if json_file != "-":
         _show(screen, totals, rows, show_details)
         if look.timings is not None:
             for kind, taken in look.timings.microseconds().items():
                 screen.print(f"{taken:8.1f} µs a step  {plain(kind)}")
     if not totals.runs or (strict and totals.skipped):
-        raise typer.Exit(_BAD_INPUT)
+        raise typer.Exit(BAD_INPUT)
     if totals.reached(fail_on):
         raise typer.Exit(1)
 
 
-class _Source:
-    """The runs of several files, with a bar of progress, and what could not be read."""
-
-    def __init__(
-        self,
-        files: Sequence[str],
-        totals: Totals,
-        reports: Reports,
-        *,
-        format: Format,
-        key: str,
-        limit: int | None,
-    ) -> None:
-        self._files = files
-        self._format = format
-        self._key = key
-        self._limit = limit
-        self._totals = totals
-        self._reports = reports
-
-    def runs(self) -> Iterator[Recording]:
-        """The runs, one at a time."""
-        count = 0
-        with _bar(self._files) as bar, _rare_collections():
-            for file in self._files:
-                for recording in self._of(file):
-                    yield recording
-                    count += 1
-                    bar.update(file, recording.read, self._totals)
-                    if count == self._limit:
-                        return
-
-    def problem(self, error: RecordingError) -> None:
-        """Report a run that is skipped."""
-        self._totals.skipped += 1
-        self._reports.problem(str(error))
-        if self._totals.skipped <= _PROBLEMS:
-            console(error=True).print(styled(str(error), "red"))
-        elif self._totals.skipped == _PROBLEMS + 1:
-            console(error=True).print(styled("… and more that can't be read", "red"))
-
-    def _of(self, file: str) -> Iterator[Recording]:
-        try:
-            yield from read_runs(
-                file, format=self._format, messages_key=self._key, on_problem=self.problem
-            )
-        except RecordingError as error:
-            self.problem(error)
-
-
-class _Bar:
-    """Progress over the bytes of all files, on a terminal only."""
-
-    def __init__(self, progress: Progress, files: Sequence[str]) -> None:
-        self._progress = progress
-        self._sizes = {file: _size(file) for file in files}
-        self._before: dict[str, int] = {}
-        total = 0
-        for file, size in self._sizes.items():
-            self._before[file] = total
-            total += size
-        self._task = progress.add_task("", total=total or None)
-
-    def update(self, file: str, read: int, totals: Totals) -> None:
-        """Show how far it got."""
-        text = f"{totals.runs:,} runs, {totals.steps:,} steps, {totals.flagged:,} with findings"
-        done = self._before[file] + read
-        self._progress.update(self._task, completed=done or None, description=text)
-
-
-@contextmanager
-def _bar(files: Sequence[str]) -> Iterator[_Bar]:
-    screen = console(error=True)
-    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(
-        *columns, console=screen, disable=not screen.is_terminal, transient=True
-    ) as progress:
-        yield _Bar(progress, files)
-
-
-@contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Collect garbage rarely: records hold no cycles, and looking for them takes a fifth."""
-    before = gc.get_threshold()
-    gc.set_threshold(100_000, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
-def _size(file: str) -> int:
-    try:
-        return 0 if format_of(file) in (Format.SQLITE, Format.POSTGRES) else os.stat(file).st_size
-    except (RecordingError, OSError):
-        return 0
-
-
-def _refused(message: str) -> typer.Exit:
-    console(error=True).print(styled(message, "red"))
-    return typer.Exit(_BAD_INPUT)
-
-
-def _show(screen: Any, totals: Totals, rows: Sequence[tuple[Replayed, Hit]], details: bool) -> None:
+def _show(
+    screen: Console, totals: Totals, rows: Sequence[tuple[Replayed, Hit]], details: bool
+) -> None:
     if rows:
-        screen.print(_findings(rows, details))
-        more = sum(totals.hits.values()) - len(rows)
-        if more:
+        head = ("run", "finding", "level", "tool", "at message", "times")
+        lines = aligned([head, *(_cells(replayed, hit) for replayed, hit in rows)])
+        screen.print(styled(lines[0], "bold"))
+        for line, (_, hit) in zip(lines[1:], rows, strict=True):
+            screen.print(line, style=_STYLES[hit.level])
+            if details and hit.first.detail:
+                screen.print(styled(f"  {hit.first.detail[:_DETAIL]}", "dim"))
+        if more := sum(totals.hits.values()) - len(rows):
             screen.print(f"… and {more:,} more findings; --json writes all of them")
-        screen.print(_labels(totals))
+        top, *sums = aligned([_SUMS, *_labels(totals)])
+        screen.print()
+        screen.print(styled(top, "bold"))
+        for line in sums:
+            screen.print(line)
+        screen.print()
     screen.print(
         f"{totals.runs:,} runs, {totals.steps:,} steps, {totals.calls:,} calls; "
         f"{totals.flagged:,} runs with findings"
@@ -236,30 +148,18 @@ def _show(screen: Any, totals: Totals, rows: Sequence[tuple[Replayed, Hit]], det
     )
 
 
-def _findings(rows: Sequence[tuple[Replayed, Hit]], details: bool) -> Table:
-    table = Table("run", "finding", "level", "tool", "at message", "times", box=None)
-    if details:
-        table.add_column("detail")
-    for replayed, hit in rows:
-        finding = hit.first
-        name = f"{finding.label} ({finding.pattern})" if finding.pattern else str(finding.label)
-        cells = [
-            replayed.recording.id,
-            name,
-            hit.level.value,
-            finding.tool or "",
-            str(hit.position),
-            str(hit.times),
-            *([finding.detail[:_DETAIL]] if details else []),
-        ]
-        table.add_row(*(styled(cell, "") for cell in cells))
-    return table
+_STYLES = {Level.INFO: "dim", Level.ADVISE: "yellow", Level.HOLD: "red", Level.HARD: "red"}
+_SUMS = ("label", "runs", "share of runs", "findings", "times")
 
 
-def _labels(totals: Totals) -> Table:
-    table = Table("label", "runs", "share of runs", "findings", "times", box=None)
+def _cells(replayed: Replayed, hit: Hit) -> tuple[str, ...]:
+    finding = hit.first
+    name = f"{finding.label} ({finding.pattern})" if finding.pattern else str(finding.label)
+    tool, place = finding.tool or "-", str(hit.position)
+    return replayed.recording.id, name, hit.level.value, tool, place, str(hit.times)
+
+
+def _labels(totals: Totals) -> Iterator[tuple[str, ...]]:
     for label, count in totals.runs_with.most_common():
         share = f"{100 * count / totals.runs:.2f} %"
-        findings, times = totals.hits[label], totals.times[label]
-        table.add_row(label, f"{count:,}", share, f"{findings:,}", f"{times:,}")
-    return table
+        yield label, f"{count:,}", share, f"{totals.hits[label]:,}", f"{totals.times[label]:,}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.text import Text
 
@@ -16,6 +18,16 @@ def plain(text: str) -> str:
     return "".join(
         one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
     )
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines with the cells of rows below each other, made plain and never cut."""
+    cells = [[plain(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    ]
 
 
 def styled(text: str, style: str) -> Text:

@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from sentry_langgraph.options import Options, Switch
 from sentry_langgraph.records import Finding, Trajectory
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """An option that `sentry calibrate` may set: a count from which on a failure is found.
+
+    A run that is flagged at some value has to be flagged at every lower one.
+
+    Attributes:
+        option: The option.
+        lowest: The most sensitive value that makes sense.
+        hold: Whether it decides what is held; otherwise, what is found.
+        above: The option that it may not fall below; empty where there is none.
+        same: Further options that take the same value while it is measured.
+        off: Options and values that silence the detector's other rules meanwhile.
+        patterns: Patterns of the findings that it decides; empty is all of the detector.
+    """
+
+    option: str
+    lowest: int = 2
+    hold: bool = False
+    above: str = ""
+    same: tuple[str, ...] = ()
+    off: Mapping[str, object] = field(default_factory=dict)
+    patterns: frozenset[str] = frozenset()
 
 
 class DetectorOptions(Options):
@@ -15,6 +41,9 @@ class DetectorOptions(Options):
     Attributes:
         enabled: Whether it runs.
     """
+
+    thresholds: ClassVar[tuple[Threshold, ...]] = ()
+    """What `sentry calibrate` may set."""
 
     enabled: Switch = True
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import ClassVar
 
-from sentry_langgraph.detect.base import DetectorOptions
+from sentry_langgraph.detect.base import DetectorOptions, Threshold
 from sentry_langgraph.options import Count
 from sentry_langgraph.records import Finding, Trajectory
 from sentry_langgraph.taxonomy import Label
@@ -70,6 +70,10 @@ class PlanningStallOptions(DetectorOptions):
     """
 
     thinking_steps: Count = 3
+
+    thresholds: ClassVar[tuple[Threshold, ...]] = (
+        Threshold("thinking_steps", patterns=frozenset({"thinking_only"})),
+    )
 
 
 class PlanningStall:

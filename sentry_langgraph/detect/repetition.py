@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from sentry_langgraph.detect.base import DetectorOptions
+from sentry_langgraph.detect.base import DetectorOptions, Threshold
 from sentry_langgraph.options import Count, PositiveCount
 from sentry_langgraph.records import Finding, Observation, Step, ToolCall, ToolSpec, Trajectory
 from sentry_langgraph.signature import VOLATILE, call_key, digest
@@ -29,6 +29,7 @@ _INFRASTRUCTURE = re.compile(
 )
 _NUMBERS = re.compile(r"\d+")
 _UNKNOWN = ToolSpec("")
+_NEVER = 1_000_000
 
 
 class RepetitionOptions(DetectorOptions):
@@ -48,6 +49,13 @@ class RepetitionOptions(DetectorOptions):
     max_period: Annotated[PositiveCount, Field(le=20)] = 5
     stale_at: Count = 4
     same_error_at: Count = 4
+
+    thresholds: ClassVar[tuple[Threshold, ...]] = (
+        Threshold("advise_at", off={"stale_at": 0, "same_error_at": 0}),
+        Threshold("stale_at", off={"advise_at": _NEVER, "hold_at": _NEVER, "same_error_at": 0}),
+        Threshold("same_error_at", off={"advise_at": _NEVER, "hold_at": _NEVER, "stale_at": 0}),
+        Threshold("hold_at", hold=True, above="advise_at", same=("advise_at", "stale_at")),
+    )
 
 
 @dataclass(frozen=True, slots=True)

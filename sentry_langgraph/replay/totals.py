@@ -52,6 +52,10 @@ class Totals:
         """How many runs have a finding at `level` or above."""
         return sum(count for name, count in self.levels.items() if Level(name).rank >= level.rank)
 
+    def sentence(self) -> str:
+        """The sums so far, for a bar of progress."""
+        return f"{self.runs:,} runs, {self.steps:,} steps, {self.flagged:,} with findings"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON."""
         labels = sorted(self.hits)
