@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, settings
+from postgres_server import postgres as postgres
 
 settings.register_profile(
     "suite",

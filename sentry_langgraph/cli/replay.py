@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from sentry_langgraph.cli.recorded import BAD_INPUT, refused
+from sentry_langgraph.cli.recorded import BAD_INPUT, Source, refused
 from sentry_langgraph.cli.text import aligned, console, plain, styled
 from sentry_langgraph.config import load_config
 from sentry_langgraph.errors import ConfigError
