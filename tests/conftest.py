@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, settings
-from postgres_server import postgres as postgres
+from postgres_server import postgres  # noqa: F401 - a fixture of several directories
 
 settings.register_profile(
     "suite",

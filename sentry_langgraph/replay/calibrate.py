@@ -54,7 +54,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class Measured:
     """A threshold that is in force, with the options that its detector has otherwise."""
 
     setting: Setting
@@ -86,19 +86,19 @@ class Scorer:
         seen = [prefix.trajectory for prefix in self._replay.prefixes(recording)]
         return {one.setting: self._highest(one, seen) for one in self.measured}
 
-    def _highest(self, measured: _Measured, seen: Sequence[Trajectory]) -> int:
+    def _highest(self, measured: Measured, seen: Sequence[Trajectory]) -> int:
         highest = 0
         value = measured.threshold.lowest
         while value <= _HIGHEST:
-            reached = self._reached(measured, value, seen)
+            reached = self.reached(measured, value, seen)
             if reached is None:
                 break
             highest = max(value, reached)
             value = highest + 1
         return highest
 
-    def _reached(self, measured: _Measured, value: int, seen: Sequence[Trajectory]) -> int | None:
-        """The highest count of a finding with this threshold; None where there is no finding."""
+    def reached(self, measured: Measured, value: int, seen: Sequence[Trajectory]) -> int | None:
+        """The highest count that a finding names with a threshold at `value`; None without one."""
         detect = self._pipeline(measured, value).detect
         threshold = measured.threshold
         reached: int | None = None
@@ -112,7 +112,7 @@ class Scorer:
                 reached = max(reached or value, count if isinstance(count, int) else value)
         return reached
 
-    def _pipeline(self, measured: _Measured, value: int) -> Pipeline:
+    def _pipeline(self, measured: Measured, value: int) -> Pipeline:
         key = (measured.setting, value)
         known = self._pipelines.get(key)
         if known is None:
@@ -186,7 +186,7 @@ def successes(runs: Iterable[Recording]) -> Iterator[Recording]:
     return (run for run in runs if run.success is True)
 
 
-def _in_force(config: SentryConfig) -> Iterator[_Measured]:
+def _in_force(config: SentryConfig) -> Iterator[Measured]:
     """The thresholds of the detectors that run, those that are switched off left out."""
     given = {entry["kind"]: dict(entry) for entry in config.detectors}
     for kind in dict.fromkeys([*BUILT_IN, *given]):
@@ -198,7 +198,7 @@ def _in_force(config: SentryConfig) -> Iterator[_Measured]:
         for threshold in model.thresholds:
             now = getattr(checked, threshold.option)
             if now:
-                yield _Measured(Setting(kind, threshold.option), threshold, now, options)
+                yield Measured(Setting(kind, threshold.option), threshold, now, options)
 
 
 def _options_of(kind: str) -> type[DetectorOptions]:
