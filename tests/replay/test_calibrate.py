@@ -77,13 +77,13 @@ def recording(pattern: str, **more: Any) -> Recording:
     return read_run(run_of(pattern, **more), "here")
 
 
-CONFIGS: list[dict[str, Any]] = [
-    {},
-    {"detectors": [{"kind": "repetition_or_looping", "max_period": 2}]},
-]
+SHORT_CYCLES = {"detectors": [{"kind": "repetition_or_looping", "max_period": 2}]}
+RULES = {"exact_repeat", "cycle", "nothing_new", "same_error", "thinking_only"}
+"""Patterns that a threshold decides."""
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=["default", "set"])
+@settings(max_examples=25)
+@pytest.mark.parametrize("config", [{}, SHORT_CYCLES], ids=["default", "set"])
 @given(st.text("aabbAB.", max_size=14), st.sampled_from(["", "", "error: no"]))
 def test_a_score_is_where_flagging_ends(config: Any, pattern: str, error: str) -> None:
     """Each threshold by itself flags the run at every value up to the score, and at none above."""
