@@ -10,7 +10,7 @@ from sentry_langgraph.judge.calls import Flow
 from sentry_langgraph.judge.diagnose import affordable, cited_step
 from sentry_langgraph.judge.judges import Judges
 from sentry_langgraph.judge.prompt import shown_steps, verdict_question
-from sentry_langgraph.records import Judgement, Trajectory
+from sentry_langgraph.records import Event, Judgement, Trajectory
 from sentry_langgraph.taxonomy import Verdict
 
 
@@ -28,6 +28,18 @@ class Reviewed:
     judgement: Judgement
     outcome: str
     usage: Usage = field(default_factory=Usage)
+
+    def recorded(self, event: Event) -> Event:
+        """The verdict event of the rules, with what the judge said."""
+        recovered = self.judgement.verdict is Verdict.RECOVERED
+        return {
+            **event,
+            "verdict": self.judgement.verdict.value,
+            "why": self.judgement.why,
+            "by": ledger.JUDGE if recovered else "rules",
+            "judge": self.outcome,
+            **self.usage.to_dict(),
+        }
 
 
 def confirm_recovery(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sentry_langgraph import ledger
 from sentry_langgraph.judge.answer import WORDING_SCHEMA, WordingAnswer
@@ -50,6 +51,10 @@ class Worded:
     lesson: Lesson
     outcome: str
     usage: Usage = field(default_factory=Usage)
+
+    def recorded(self) -> dict[str, Any]:
+        """What the event of the lesson says of it."""
+        return {"wording": self.outcome, **self.usage.to_dict()}
 
 
 def worded(judges: Judges, lesson: Lesson, spent: int) -> Flow[Worded]:
