@@ -99,8 +99,13 @@ class Pipeline:
         outcome = self._by_rules(trajectory)
         if self.judge is None or any(isinstance(one, _ACTING) for one in outcome.decisions):
             return outcome
-        # rules come first; the judge is not asked where nothing could come of it
-        if self.mode == "active" and advice_blocked(trajectory, self.repair):
+        # not where nothing could come of it, and in shadow mode no end of a run waits for it
+        in_vain = (
+            trajectory.proposal.finish
+            if self.mode == "shadow"
+            else advice_blocked(trajectory, self.repair)
+        )
+        if in_vain:
             return outcome
         asked = self.judge.due(trajectory, self._suspicions(outcome))
         if asked is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sentry_langgraph.ledger import JUDGE
 from sentry_langgraph.options import Options, PositiveCount, Switch
 from sentry_langgraph.records import (
     ActiveRepair,
@@ -133,7 +134,8 @@ def _call_meets(repair: ActiveRepair, step: Step, call: ToolCall, trajectory: Tr
         if call_key(call, spec) in repair.related:
             return False
         return spec.read_only is False or result.digest not in _loop_results(repair, trajectory)
-    return True
+    # what only a judge could see, the success of just any call does not settle
+    return repair.pattern != JUDGE
 
 
 def _loop_results(repair: ActiveRepair, trajectory: Trajectory) -> frozenset[str]:
