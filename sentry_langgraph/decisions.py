@@ -60,7 +60,20 @@ class Suppress:
     """Record a finding that a budget, a cooldown or shadow mode keeps from acting."""
 
     finding: Finding
-    reason: Literal["cooldown", "budget", "confidence", "shadow", "once"]
+    reason: Literal["cooldown", "budget", "confidence", "shadow", "once", "finish"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnose:
+    """Ask the judge, beside the tools where there are any.
+
+    Attributes:
+        why: `suspicion`: rules saw something that they did not act on. `interval`: it is time.
+        suspicions: What the rules saw.
+    """
+
+    why: Literal["suspicion", "interval"]
+    suspicions: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,4 +89,6 @@ class Escalate:
     human: bool
 
 
-Decision: TypeAlias = Execute | HardRepair | SoftRepair | Remind | Verify | Suppress | Escalate
+Decision: TypeAlias = (
+    Execute | HardRepair | SoftRepair | Remind | Verify | Suppress | Diagnose | Escalate
+)

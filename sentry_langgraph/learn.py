@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from sentry_langgraph.options import Options, Switch
 from sentry_langgraph.records import Catalog, Judgement, Lesson, PathStep
@@ -24,9 +25,12 @@ class LearnOptions(Options):
 
     Attributes:
         enabled: Write lessons after verified recoveries.
+        wording: Who words the sentence of a lesson: `rule`, or `judge`, which is given names
+            only, and whose sentence is taken where it holds nothing but words and those names.
     """
 
     enabled: Switch = True
+    wording: Literal["rule", "judge"] = "rule"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ again after a resume writes nothing twice. Nothing but the events is stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sentry_langgraph.records import (
@@ -25,6 +25,12 @@ EMPTY = TaskState()
 
 REMINDER = "reminder"
 """Key under which reminders of held actions are kept."""
+
+JUDGE = "judge"
+"""Key of the judge's diagnoses, and the pattern of what it finds."""
+
+CEILING = "ceiling"
+"""Outcome of a diagnosis that the budget of tokens did not allow."""
 
 
 def append(ledger: Sequence[Event] | None, new: Sequence[Event] | None) -> list[Event]:
@@ -110,7 +116,7 @@ def repair(
 def verdict(
     judgement: Judgement, task: Task, step: str, *, removed: Sequence[str] = (), **context: Any
 ) -> Event:
-    """A repair was judged by the steps that followed it."""
+    """A repair was judged by the steps that followed it, or by the judge (`by`)."""
     made = judgement.repair
     return _event(
         "verdict",
@@ -141,6 +147,50 @@ def lesson(
         stored=stored,
         repair=repair_id,
         label=learned.label.value,
+        **context,
+    )
+
+
+def diagnosis(
+    task: Task,
+    step: str,
+    *,
+    why: str,
+    outcome: str,
+    label: Label | None = None,
+    cited: str | None = None,
+    confidence: float | None = None,
+    suspicions: Sequence[str] = (),
+    usage: Mapping[str, Any],
+    **context: Any,
+) -> Event:
+    """The judge was asked.
+
+    Args:
+        task: The task.
+        step: The id of the newest message.
+        why: `suspicion` or `interval`.
+        outcome: What came of it, such as `failure` or `no_failure`.
+        label: The failure that it named.
+        cited: The id of the message that it cited.
+        confidence: How sure it was, from 0 to 1.
+        suspicions: Labels of what rules had seen.
+        usage: What the answers cost: `judge_calls`, `judge_tokens`, `judge_estimated`,
+            `judge_seconds`.
+        **context: Where it happened.
+    """
+    return _event(
+        "diagnosis",
+        task,
+        step,
+        JUDGE,
+        why=why,
+        outcome=outcome,
+        label=label.value if label is not None else None,
+        cited=cited,
+        confidence=None if confidence is None else round(confidence, 3),
+        suspicions=list(suspicions),
+        **usage,
         **context,
     )
 
@@ -221,12 +271,14 @@ def fold(  # noqa: PLR0912 (one branch for each kind of event)
     soft, last = state.soft_repairs, state.last_soft_step
     hard_steps = set(state.hard_steps)
     tokens, seconds = state.tokens, state.seconds
+    judged, streak, judge_tokens = state.judged_step, state.judge_streak, state.judge_tokens
     empty = True
     for event in events:
         empty = False
         kind = event["kind"]
         tokens += event.get("tokens", 0)
         seconds += event.get("seconds", 0.0)
+        judge_tokens += event.get("judge_tokens", 0)
         for gone in event.get("removed", ()):
             for ids in guidance.values():
                 if gone in ids:
@@ -242,6 +294,7 @@ def fold(  # noqa: PLR0912 (one branch for each kind of event)
             else:
                 soft += 1
                 last = made.step
+            streak = 0
         elif kind == "verdict":
             active.pop(event["repair"], None)
             key = event["failure_key"]
@@ -249,6 +302,11 @@ def fold(  # noqa: PLR0912 (one branch for each kind of event)
                 failed[key] = failed.get(key, 0) + 1
             else:
                 failed.pop(key, None)
+        elif kind == "diagnosis":
+            judged = event["step"]
+            streak = 0 if event["outcome"] == "failure" else streak + 1
+            if event["outcome"] == CEILING:
+                suppressed_keys.add((JUDGE, CEILING))
         elif kind == "suppressed":
             suppressed_keys.add((event["failure_key"], event["reason"]))
         elif kind == "notice":
@@ -268,6 +326,9 @@ def fold(  # noqa: PLR0912 (one branch for each kind of event)
         tokens=tokens,
         seconds=seconds,
         guidance={key: tuple(ids) for key, ids in guidance.items() if ids},
+        judged_step=judged,
+        judge_streak=streak,
+        judge_tokens=judge_tokens,
     )
 
 

@@ -13,11 +13,22 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from sentry_langgraph import ledger
-from sentry_langgraph.decisions import Decision, Execute, Suppress, Verify
+from sentry_langgraph.decisions import (
+    Decision,
+    Escalate,
+    Execute,
+    HardRepair,
+    Remind,
+    SoftRepair,
+    Suppress,
+    Verify,
+)
 from sentry_langgraph.detect.base import Detector
+from sentry_langgraph.detect.judge import Judge
 from sentry_langgraph.learn import LearnOptions
 from sentry_langgraph.records import Event, Finding, Judgement, Trajectory
-from sentry_langgraph.route import RepairOptions, route
+from sentry_langgraph.route import RepairOptions, advice_blocked, route
+from sentry_langgraph.taxonomy import Severity, Verdict
 from sentry_langgraph.verify import VerifyOptions, returned, settled
 
 logger = logging.getLogger("sentry_langgraph")
@@ -45,6 +56,9 @@ class Outcome:
 
 HEALTHY = Outcome()
 
+_ACTING = (HardRepair, SoftRepair, Escalate)
+"""Decisions beside which the judge is not asked: the step is answered already."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
@@ -57,6 +71,7 @@ class Pipeline:
         learn: Whether recoveries teach.
         window: Steps that detectors see.
         mode: `active` acts; `shadow` records what would have happened and touches nothing.
+        judge: Says when a language model is asked; None asks none.
     """
 
     detectors: tuple[tuple[str, Detector], ...]
@@ -65,14 +80,81 @@ class Pipeline:
     learn: LearnOptions
     window: int
     mode: Literal["active", "shadow"] = "active"
+    judge: Judge | None = None
 
     @property
     def depth(self) -> int:
         """Steps that a trajectory has to hold for every stage."""
-        return max(self.window, self.verify.horizon) + 1
+        return max(self.healthy_depth, self.verify.horizon) + 1
+
+    @property
+    def healthy_depth(self) -> int:
+        """Steps that a trajectory has to hold while the ledger is empty."""
+        if self.judge is None or self.judge.options.when == "suspicion":
+            return self.window
+        return max(self.window, self.judge.options.max_interval)
 
     def decide(self, trajectory: Trajectory) -> Outcome:
         """What to do about the newest message of `trajectory`."""
+        outcome = self._by_rules(trajectory)
+        if self.judge is None or any(isinstance(one, _ACTING) for one in outcome.decisions):
+            return outcome
+        # not where nothing could come of it, and in shadow mode no end of a run waits for it
+        in_vain = (
+            trajectory.proposal.finish
+            if self.mode == "shadow"
+            else advice_blocked(trajectory, self.repair)
+        )
+        if in_vain:
+            return outcome
+        asked = self.judge.due(trajectory, self._suspicions(outcome))
+        if asked is None:
+            return outcome
+        return replace(outcome, decisions=(*outcome.decisions, asked))
+
+    def diagnosed(
+        self, trajectory: Trajectory, finding: Finding, suspicions: Sequence[Finding] = ()
+    ) -> tuple[Decision, ...]:
+        """What to do about a failure that the judge has found, within the same budgets.
+
+        The judge alone never holds anything: it leads to advice. A wish to finish is held, once,
+        where a rule had suspected the same failure.
+
+        Args:
+            trajectory: What the judge was asked about.
+            finding: The failure that it named.
+            suspicions: What rules had seen.
+        """
+        if self.mode == "shadow":
+            return self._shadow(trajectory, (finding,))
+        if trajectory.proposal.finish:
+            if all(one.label is not finding.label for one in suspicions):
+                known = (finding.key, "finish") in trajectory.state.suppressed
+                return () if known else (Suppress(finding, "finish"),)
+            finding = replace(finding, severity=Severity.HOLD)
+        now = tuple(
+            one
+            for one in returned(trajectory, (finding,))
+            if one.verdict is Verdict.RELAPSED  # a recovery is for the rules to see
+        )
+        routed = route(self._judged(trajectory, now), (finding,), self.repair)
+        acted = tuple(one for one in routed if not isinstance(one, Execute | Remind))
+        return (Verify(now), *acted) if now else acted
+
+    def _suspicions(self, outcome: Outcome) -> tuple[Finding, ...]:
+        """What rules saw for the first time and did not act on."""
+        return tuple(
+            one.finding
+            for one in outcome.decisions
+            if isinstance(one, Suppress)
+            and (
+                self.mode == "active"
+                or one.finding.severity is Severity.INFO
+                or one.finding.confidence < self.repair.confidence
+            )
+        )
+
+    def _by_rules(self, trajectory: Trajectory) -> Outcome:
         before: tuple[Judgement, ...] = ()
         if trajectory.state.active and self.mode == "active":
             before = settled(trajectory, self.verify)

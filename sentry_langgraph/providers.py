@@ -12,7 +12,7 @@ from sentry_langgraph.errors import ConfigError
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from sentry_langgraph.config import ModelOptions
+    from sentry_langgraph.options import ModelOptions
 
 _NO_KEY = "none"
 """What is sent as the key to a server that asks for none; the client insists on one."""

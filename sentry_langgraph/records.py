@@ -384,6 +384,9 @@ class TaskState:
         tokens: Approximate tokens of guidance so far.
         seconds: Time spent in repairs so far.
         guidance: Ids of our messages that are still in the context, by failure key.
+        judged_step: The message id that the last diagnosis of the judge was about.
+        judge_streak: Diagnoses in a row that found nothing, since the last repair.
+        judge_tokens: Tokens that the judge has used so far.
     """
 
     active: tuple[ActiveRepair, ...] = ()
@@ -395,6 +398,9 @@ class TaskState:
     tokens: int = 0
     seconds: float = 0.0
     guidance: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    judged_step: str | None = None
+    judge_streak: int = 0
+    judge_tokens: int = 0
 
     @property
     def owed(self) -> tuple[ActiveRepair, ...]:
@@ -442,12 +448,14 @@ class Judgement:
         verdict: What the steps say.
         why: One clause for people.
         path: The calls that led to the recovery: what a lesson is made of.
+        undecided: Whether the steps ran out without a sign either way.
     """
 
     repair: ActiveRepair
     verdict: Verdict
     why: str
     path: tuple[PathStep, ...] = ()
+    undecided: bool = False
 
 
 @dataclass(frozen=True, slots=True)

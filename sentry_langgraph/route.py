@@ -83,7 +83,7 @@ def route(
 _WHOLE_BATCH = frozenset({Label.DUPLICATE_CALL_ID, Label.STRUCTURED_OUTPUT_INVALID})
 """Labels that keep every call of the message from running."""
 
-_ONE_HOLD = frozenset({"open_action"})
+_ONE_HOLD = frozenset({"open_action", "judge"})
 """Patterns that are held once: an agent that comes to the same end again has decided."""
 
 
@@ -94,7 +94,7 @@ def _urgency(finding: Finding) -> tuple[int, float]:
 def _suppress(
     state: TaskState,
     finding: Finding,
-    reason: Literal["cooldown", "budget", "confidence", "shadow", "once"],
+    reason: Literal["cooldown", "budget", "confidence", "shadow", "once", "finish"],
 ) -> list[Decision]:
     known = (finding.key, reason) in state.suppressed
     return [] if known else [Suppress(finding, reason)]
@@ -123,11 +123,7 @@ def _soft(
     failed = state.failed.get(finding.key, 0)
     hold = finding.severity is Severity.HOLD
     ends_run = trajectory.proposal.finish
-    spent = (
-        state.soft_repairs >= options.max_soft_repairs
-        or state.tokens >= options.max_guidance_tokens
-        or state.seconds >= options.max_seconds
-    )
+    spent = _spent(state, options)
     if failed and finding.pattern in _ONE_HOLD:
         return Suppress(finding, "once")
     if hold and (failed >= options.max_failed_repairs or spent):
@@ -143,6 +139,19 @@ def _soft(
         if _cooling(trajectory, options.cooldown_steps):
             return Suppress(finding, "cooldown")
     return SoftRepair(finding, hold=hold)
+
+
+def advice_blocked(trajectory: Trajectory, options: RepairOptions) -> bool:
+    """Whether a budget or the cooldown keeps any new advice from being given now."""
+    return _spent(trajectory.state, options) or _cooling(trajectory, options.cooldown_steps)
+
+
+def _spent(state: TaskState, options: RepairOptions) -> bool:
+    return (
+        state.soft_repairs >= options.max_soft_repairs
+        or state.tokens >= options.max_guidance_tokens
+        or state.seconds >= options.max_seconds
+    )
 
 
 def _cooling(trajectory: Trajectory, steps: int) -> bool:

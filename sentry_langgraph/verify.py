@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sentry_langgraph.options import Options, PositiveCount
+from sentry_langgraph.ledger import JUDGE
+from sentry_langgraph.options import Options, PositiveCount, Switch
 from sentry_langgraph.records import (
     ActiveRepair,
     Finding,
@@ -57,10 +58,14 @@ class VerifyOptions(Options):
     Attributes:
         horizon: Steps after a repair within which it has to show.
         steps: Steps in a row that have to meet the criterion.
+        judge: Whether the judge gives the verdict on a soft repair where the horizon has passed
+            and rules saw no sign either way. It needs a model: that of the detector `judge`,
+            or that of the section `model`.
     """
 
     horizon: PositiveCount = 10
     steps: PositiveCount = 1
+    judge: Switch = False
 
 
 def settled(trajectory: Trajectory, options: VerifyOptions) -> tuple[Judgement, ...]:
@@ -88,7 +93,8 @@ def _by_steps(
             path = _path(repair, following, step, trajectory)
             return Judgement(repair, Verdict.RECOVERED, _why(repair), path)
     if len(following) >= options.horizon:
-        return Judgement(repair, Verdict.EXPIRED, f"no recovery within {options.horizon} steps")
+        why = f"no recovery within {options.horizon} steps"
+        return Judgement(repair, Verdict.EXPIRED, why, undecided=True)
     return None
 
 
@@ -128,7 +134,8 @@ def _call_meets(repair: ActiveRepair, step: Step, call: ToolCall, trajectory: Tr
         if call_key(call, spec) in repair.related:
             return False
         return spec.read_only is False or result.digest not in _loop_results(repair, trajectory)
-    return True
+    # what only a judge could see, the success of just any call does not settle
+    return repair.pattern != JUDGE
 
 
 def _loop_results(repair: ActiveRepair, trajectory: Trajectory) -> frozenset[str]:

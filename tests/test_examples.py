@@ -43,6 +43,13 @@ SHOWN = {
         "1. hallucination, `refund_order`",
         "done: held → recovered",
     ),
+    "judge": (
+        "Observed: the steps no longer serve the request, as in: “the history of lamps”.",
+        "call `find_orders` with customer (string, required)",
+        "You ordered a desk lamp; the order is O-1003.",
+        "1. objective_drift (judge), `search_web`",
+        "Judge: 1 request (1 failure)",
+    ),
     "without_langgraph": (
         "[sentry, advise] Observed: this is call 3 of `get_stock` with the same arguments",
         "Original request: How many desk lamps are in stock?",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -309,3 +310,16 @@ def test_a_tool_without_a_spec_can_recover_too() -> None:
     repair = active(related=("x#1",))
     judged = by_steps(repair, ran("served_elsewhere", "ok"))
     assert verdict(judged) is Verdict.RECOVERED
+
+
+def test_what_only_a_judge_saw_is_not_settled_by_any_success() -> None:
+    """Its tool has to work, or an answer to be given, or the judge to say it; else it expires
+    undecided."""
+    seen = trajectory(steps(ran(q=1), ran(q=2)), proposal(call(q=3)))
+    made = active(Label.OBJECTIVE_DRIFT, step="s0", pattern="judge")
+    assert settled(replace(seen, state=state(made)), VerifyOptions()) == ()
+    (judged,) = settled(replace(seen, state=state(made)), VerifyOptions(horizon=1))
+    assert (judged.verdict, judged.undecided) == (Verdict.EXPIRED, True)
+    named = active(Label.HALLUCINATION, step="s0", pattern="judge", tool="search")
+    (judged,) = settled(replace(seen, state=state(named)), VerifyOptions())
+    assert judged.verdict is Verdict.RECOVERED

@@ -20,7 +20,7 @@ from sentry_langgraph.config.problems import (
     translated,
 )
 from sentry_langgraph.detect.base import DetectorOptions
-from sentry_langgraph.detect.registry import BUILT_IN, detector_class
+from sentry_langgraph.detect.registry import BUILT_IN, ON_REQUEST, detector_class
 from sentry_langgraph.errors import ConfigError
 
 
@@ -145,7 +145,7 @@ def _check_detector(entry: dict[str, Any], path: Path, places: Places) -> list[C
                 (*path, "kind"),
                 f"a detector needs a kind, got {shown(kind)}",
                 value=kind,
-                hint=f"one of {', '.join(BUILT_IN)}, or package.module:Class",
+                hint=f"one of {', '.join((*BUILT_IN, *ON_REQUEST))}, or package.module:Class",
             )
         ]
     try:
@@ -160,7 +160,8 @@ def _check_detector(entry: dict[str, Any], path: Path, places: Places) -> list[C
         message, hint = str(error), "package.module:Class of an installed module"
         if ":" not in kind:
             message = f"no detector is named {shown(kind)}"
-            hint = f"{suggestion(kind, BUILT_IN)}; or package.module:Class"
+            known = (*BUILT_IN, *ON_REQUEST)
+            hint = f"{suggestion(kind, known)}; or package.module:Class"
         return [places.error((*path, "kind"), message, value=kind, hint=hint)]
     except Exception as error:  # a detector may be the user's, and its module too
         message = f"the detector {shown(kind)} can't be built: {type(error).__name__}: {error}"

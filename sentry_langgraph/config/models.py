@@ -6,11 +6,12 @@ import os
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from sentry_langgraph.detect import build_detectors
+from sentry_langgraph.detect.judge import Judge, JudgeOptions
 from sentry_langgraph.learn import LearnOptions
-from sentry_langgraph.options import Count, EnvName, Options, PositiveCount, Seconds, Switch
+from sentry_langgraph.options import ModelOptions, Options, PositiveCount, Switch
 from sentry_langgraph.pipeline import Pipeline
 from sentry_langgraph.playbook.options import PlaybookOptions
 from sentry_langgraph.route import RepairOptions
@@ -54,41 +55,6 @@ class ToolOptions(Options):
         return self
 
 
-HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{1,64}$")]
-"""The name of an HTTP header."""
-
-
-class ModelOptions(Options):
-    """An OpenAI-compatible chat model, for `sentry_langgraph.providers.chat_model`.
-
-    Attributes:
-        base_url: Where the API is; left out, the API of OpenAI. Without user and password.
-        model: Name of the model, as the provider writes it.
-        api_key_env: Name of the environment variable that holds the key; `null` for a server
-            that asks for none. The key itself never stands in a file.
-        timeout: Seconds to wait for an answer.
-        max_retries: Tries after a failed request.
-        max_tokens: Most tokens of one answer; left out, the provider decides.
-        temperature: Randomness of the answer; left out, the provider decides.
-        headers: HTTP headers to send, each with the name of the environment variable that
-            holds its value.
-    """
-
-    base_url: (
-        Annotated[
-            str, StringConstraints(pattern=r"^https?://[A-Za-z0-9\[][^\s@?#]*$", max_length=2_000)
-        ]
-        | None
-    ) = None
-    model: Annotated[str, StringConstraints(pattern=r"^\S{1,200}$")] | None = None
-    api_key_env: EnvName | None = "OPENAI_API_KEY"
-    timeout: Seconds = 60.0
-    max_retries: Annotated[Count, Field(le=20)] = 2
-    max_tokens: PositiveCount | None = None
-    temperature: Annotated[float, Field(ge=0.0, le=2.0, allow_inf_nan=False)] | None = None
-    headers: Mapping[HeaderName, EnvName] = Field(default_factory=dict)
-
-
 class SentryConfig(Options):
     """The settings of `with_sentry` and `SentryRunner`.
 
@@ -104,7 +70,8 @@ class SentryConfig(Options):
         playbook: Where lessons lie.
         tools: What you know of your tools, by name. A name that no tool node has is taken as
             served elsewhere, and is never unknown.
-        model: A chat model, for programs that build theirs from this file.
+        model: A chat model: that of the judge where its entry names none, and for programs
+            that build theirs from this file.
     """
 
     mode: Literal["active", "shadow", "off"] = "active"
@@ -149,10 +116,37 @@ class SentryConfig(Options):
         build_detectors(entries)
         return entries
 
-    def pipeline(self) -> Pipeline:
-        """The configured stages."""
+    @property
+    def judge_options(self) -> JudgeOptions:
+        """The options of the entry `judge`, or its defaults where it isn't listed."""
+        entry = next((one for one in self.detectors if one.get("kind") == "judge"), {})
+        return JudgeOptions.model_validate({k: v for k, v in entry.items() if k != "kind"})
+
+    @property
+    def asks_judge(self) -> bool:
+        """Whether anything in these settings asks a language model."""
+        listed = any(one.get("kind") == "judge" for one in self.detectors)
+        return (
+            (listed and self.judge_options.enabled)
+            or self.verify.judge
+            or self.learn.wording == "judge"
+        )
+
+    def pipeline(self, *, judge: bool = False) -> Pipeline:
+        """The configured stages.
+
+        Args:
+            judge: Whether the program gives a model for the judge, which then runs without
+                being listed; with `enabled: false` in its entry it still does not look for
+                failures.
+        """
+        built = build_detectors(self.detectors)
+        found = next((one for _, one in built if isinstance(one, Judge)), None)
+        if found is None and judge and self.judge_options.enabled:
+            found = Judge(self.judge_options)
         return Pipeline(
-            detectors=build_detectors(self.detectors),
+            judge=found,
+            detectors=tuple(pair for pair in built if not isinstance(pair[1], Judge)),
             repair=self.repair,
             verify=self.verify,
             learn=self.learn,

@@ -13,9 +13,15 @@ from pydantic import BaseModel
 
 from sentry_langgraph.config.describe import meanings, summary
 from sentry_langgraph.config.models import SentryConfig
-from sentry_langgraph.config.schema import built_in_options, json_schema, sections
+from sentry_langgraph.config.schema import (
+    built_in_options,
+    json_schema,
+    on_request_options,
+    sections,
+)
 from sentry_langgraph.config.starter import STARTER, render_starter, scalar
-from sentry_langgraph.detect.registry import BUILT_IN
+from sentry_langgraph.detect.registry import BUILT_IN, ON_REQUEST
+from sentry_langgraph.options import ModelOptions
 from sentry_langgraph.taxonomy import DEFINITIONS, Label
 
 _HEAD = """\
@@ -80,10 +86,11 @@ def render_reference() -> str:
     parts.append("## detectors\n")
     parts.append(
         "A list. Each entry has a `kind` and options. A built-in detector that isn't listed runs "
-        "with its defaults.\n"
+        "with its defaults; `judge` runs only where it is listed.\n"
     )
-    for kind, model in built_in_options().items():
-        about = summary(BUILT_IN[kind])  # type: ignore[arg-type]
+    made = {**BUILT_IN, **ON_REQUEST}
+    for kind, model in {**built_in_options(), **on_request_options()}.items():
+        about = summary(made[kind])  # type: ignore[arg-type]
         table = _table(model, schema["$defs"][model.__name__], "")
         parts += [f"### {kind}\n", f"{about}\n", table]
     return "\n".join(parts)
@@ -118,8 +125,12 @@ def _table(model: type[BaseModel], schema: Mapping[str, Any], name: str) -> str:
         if key in inside:
             place = f"{name}.{key}" if name else key
             place += ".NAME" if isinstance(default, Mapping) else ""
+            place = "model" if inside[key] is ModelOptions else place
             anchor = place.lower().replace(".", "")
-            value, shown = f"section [`{place}`](#{anchor})", ""
+            if default is None:
+                value, shown = f"as section [`{place}`](#{anchor})", "`null`"
+            else:
+                value, shown = f"section [`{place}`](#{anchor})", ""
         elif key == "detectors":
             value, shown = "list, see [`detectors`](#detectors)", "the built-in ones"
         else:

@@ -10,7 +10,7 @@ from pydantic.json_schema import models_json_schema
 from sentry_langgraph.config.describe import entries, meanings, section, summary
 from sentry_langgraph.config.models import SentryConfig
 from sentry_langgraph.detect.base import DetectorOptions
-from sentry_langgraph.detect.registry import BUILT_IN
+from sentry_langgraph.detect.registry import BUILT_IN, ON_REQUEST
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -21,7 +21,7 @@ def json_schema() -> dict[str, Any]:
     Each entry of `detectors` is one of the built-in kinds with its options, or another kind
     with any options. Keys at the root that start with `x-` are allowed.
     """
-    kinds = built_in_options()
+    kinds = {**built_in_options(), **on_request_options()}
     models: list[type[BaseModel]] = [SentryConfig, *kinds.values()]
     refs, shared = models_json_schema(
         [(model, "validation") for model in models], ref_template="#/$defs/{model}"
@@ -57,6 +57,11 @@ def json_schema() -> dict[str, Any]:
 def built_in_options() -> dict[str, type[DetectorOptions]]:
     """The options model of each built-in detector, by kind."""
     return {kind: made.Options for kind, made in BUILT_IN.items()}  # type: ignore[attr-defined]
+
+
+def on_request_options() -> dict[str, type[DetectorOptions]]:
+    """The options model of each detector that runs only where it is listed, by kind."""
+    return {kind: made.Options for kind, made in ON_REQUEST.items()}  # type: ignore[attr-defined]
 
 
 def sections(model: type[BaseModel]) -> dict[str, type[BaseModel]]:

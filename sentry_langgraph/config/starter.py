@@ -12,9 +12,9 @@ from pydantic import BaseModel
 
 from sentry_langgraph.config.describe import meanings, section, summary
 from sentry_langgraph.config.models import SentryConfig
-from sentry_langgraph.config.schema import built_in_options
+from sentry_langgraph.config.schema import built_in_options, on_request_options
 from sentry_langgraph.config.strict_yaml import read_yaml
-from sentry_langgraph.detect.registry import BUILT_IN
+from sentry_langgraph.detect.registry import BUILT_IN, ON_REQUEST
 
 STARTER = "default.yaml"
 
@@ -79,7 +79,17 @@ def _detectors() -> str:
     for kind, model in built_in_options().items():
         about = summary(BUILT_IN[kind])  # type: ignore[arg-type]
         blocks.append(f"{_comment(about, 2)}  - kind: {kind}\n{_keys(model(), 4)}")
+    blocks += [_left_out(kind, model()) for kind, model in on_request_options().items()]
     return "\n".join(blocks)
+
+
+def _left_out(kind: str, options: BaseModel) -> str:
+    """The entry of a detector that runs only where it is listed, as a comment."""
+    about = summary(ON_REQUEST[kind])  # type: ignore[arg-type]
+    lines = "".join(
+        f"  #   {name}: {scalar(getattr(options, name))}\n" for name in meanings(type(options))
+    )
+    return f"{_comment(about, 2)}  # - kind: {kind}\n{lines}"
 
 
 def _keys(options: BaseModel, indent: int) -> str:

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from sentry_langgraph.detect.action_validity import ActionValidity
 from sentry_langgraph.detect.base import Detector, DetectorOptions
+from sentry_langgraph.detect.judge import Judge
 from sentry_langgraph.detect.planning_stall import PlanningStall
 from sentry_langgraph.detect.repetition import Repetition
 from sentry_langgraph.detect.termination import Termination
@@ -32,6 +33,9 @@ BUILT_IN: Mapping[str, Callable[[Any], Detector]] = {
     "termination_miscalibration": Termination,
 }
 """The detectors that run by default, in this order."""
+
+ON_REQUEST: Mapping[str, Callable[[Any], Detector]] = {"judge": Judge}
+"""Those that run only where they are listed: they cost something."""
 
 
 def build_detectors(entries: Sequence[Mapping[str, Any]] = ()) -> tuple[tuple[str, Detector], ...]:
@@ -56,7 +60,7 @@ def build_detectors(entries: Sequence[Mapping[str, Any]] = ()) -> tuple[tuple[st
                 "a detector needs a kind",
                 key=f"detectors[{position}].kind",
                 value=kind,
-                hint=f"one of {', '.join(BUILT_IN)}, or package.module:Class",
+                hint=f"one of {', '.join([*BUILT_IN, *ON_REQUEST])}, or package.module:Class",
             )
         if (wanted.get(kind) or (None,))[0] is not None:
             raise ConfigError(
@@ -79,6 +83,8 @@ def detector_class(kind: str) -> Callable[[Any], Detector]:
     """
     if kind in BUILT_IN:
         return BUILT_IN[kind]
+    if kind in ON_REQUEST:
+        return ON_REQUEST[kind]
     registered = _registered()
     if kind in registered:
         try:
@@ -88,7 +94,7 @@ def detector_class(kind: str) -> Callable[[Any], Detector]:
         return _as_detector(loaded, kind)
     if ":" in kind:
         return _as_detector(_imported(kind), kind)
-    known = [*BUILT_IN, *registered]
+    known = [*BUILT_IN, *ON_REQUEST, *registered]
     raise LookupError(f"no detector is named {kind!r}; known: {', '.join(known)}")
 
 

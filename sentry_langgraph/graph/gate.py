@@ -18,6 +18,7 @@ from langgraph.types import Send
 
 from sentry_langgraph import ledger
 from sentry_langgraph.decisions import (
+    Diagnose,
     Escalate,
     Execute,
     HardRepair,
@@ -27,9 +28,8 @@ from sentry_langgraph.decisions import (
     Verify,
 )
 from sentry_langgraph.graph import sends
-from sentry_langgraph.graph.internals import read_channels, where
-from sentry_langgraph.graph.messages import is_own, last_ai, proposal_of, steps_before, task_at
-from sentry_langgraph.graph.passages import provenance_of
+from sentry_langgraph.graph.internals import where
+from sentry_langgraph.graph.messages import is_own, last_ai, proposal_of, task_at
 from sentry_langgraph.graph.scene import (
     VERIFY,
     Destination,
@@ -39,10 +39,10 @@ from sentry_langgraph.graph.scene import (
     target_of,
     value_of,
 )
+from sentry_langgraph.graph.sight import trajectory_at
 from sentry_langgraph.graph.split import split
-from sentry_langgraph.graph.state import CHANNEL
 from sentry_langgraph.pipeline import Outcome
-from sentry_langgraph.records import Event, Judgement, Trajectory
+from sentry_langgraph.records import Event, Judgement
 
 logger = logging.getLogger("sentry_langgraph")
 
@@ -135,23 +135,12 @@ class Gate(Guard):
         if not runs_tools and any(call.args is not None for call in proposal.calls):
             # the router leaves calls aside on purpose: its own limit, or a call it serves itself
             return None
-        ledgered = read_channels(config, (CHANNEL,), fresh=False).get(CHANNEL) or ()
-        depth = self.pipeline.depth if ledgered else self.pipeline.window
-        task, steps = steps_before(messages, position, depth)
-        events = ledger.of_task(ledgered, task.id) if ledgered else ()
-        folded = ledger.fold(events) if events else ledger.EMPTY
+        trajectory, events = trajectory_at(self, config, messages, position, proposal)
         return Scene(
             messages=messages,
             message=message,
             position=position,
-            trajectory=Trajectory(
-                task,
-                steps,
-                proposal,
-                self.catalog,
-                folded,
-                provenance_of(messages, position, self.instructions),
-            ),
+            trajectory=trajectory,
             events=events,
             destinations=destinations,
             ends=ends,
@@ -180,10 +169,14 @@ class Gate(Guard):
                     ours.append(sends.soft(self, scene, finding, hold=False, held=frozenset()))
                 case Remind(owed):
                     ours.append(sends.reminder(self, scene, owed))
+                case Diagnose():
+                    # the end of a run waits for the answer, tools don't
+                    ends = scene.trajectory.proposal.finish
+                    resume = _resume(scene, destinations) if ends else []
+                    destinations = [] if ends else destinations
+                    ours.append(sends.diagnose(self, scene, decision, resume=resume))
                 case Escalate(finding, human):
-                    resume = [
-                        one if isinstance(one, Send) else scene.target(one) for one in destinations
-                    ]
+                    resume = _resume(scene, destinations)
                     ours.append(sends.escalate(self, scene, finding, human=human, resume=resume))
                     destinations = []
                 case Execute():
@@ -212,3 +205,8 @@ class Gate(Guard):
             return [*listed, Send(VERIFY, {"events": [event]})]
         except Exception:  # not even that: the agent goes on as if we weren't there
             return result
+
+
+def _resume(scene: Scene, destinations: Sequence[Destination]) -> list[str | Send]:
+    """The router's answer as a node of ours can give it later: by node, not by label."""
+    return [one if isinstance(one, Send) else scene.target(one) for one in destinations]

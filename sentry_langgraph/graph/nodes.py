@@ -2,7 +2,8 @@
 
 What they do was decided in the edge; a node looks lessons up, writes lessons down, and puts
 messages and events into the state. One body serves sync and async: the async node runs it in a
-worker thread, because the playbook does I/O.
+worker thread, because the playbook does I/O. A body that asks a language model is a generator of
+calls, so that an async node waits for the model without a thread.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
@@ -20,9 +21,11 @@ from langgraph.types import Command, interrupt
 
 from sentry_langgraph import ledger
 from sentry_langgraph.graph.internals import has_checkpointer, routing_callable
+from sentry_langgraph.graph.judging import Judging
 from sentry_langgraph.graph.scene import Guard
 from sentry_langgraph.graph.sends import guidance, refusal
 from sentry_langgraph.graph.state import CHANNEL
+from sentry_langgraph.judge import Flow, Judges, adrive, drive
 from sentry_langgraph.playbook.port import Playbook
 from sentry_langgraph.recall import count_outcome, find_lessons, store_lesson
 from sentry_langgraph.records import (
@@ -41,6 +44,7 @@ EVENT_NAME = "sentry"
 """Name of the custom event that callbacks and `astream_events` receive."""
 
 Body = Callable[[dict[str, Any], RunnableConfig], Command[Any]]
+Asking = Callable[[dict[str, Any], RunnableConfig], Flow[Command[Any]]]
 
 
 class Nodes:
@@ -50,20 +54,48 @@ class Nodes:
         gates: The guarded loops, by the name of their router.
         playbook: Where lessons lie, or None.
         messages_key: The state's key of the messages.
+        judges: The language models that are asked, or None.
     """
 
     def __init__(
-        self, gates: Mapping[str, Guard], playbook: Playbook | None, messages_key: str
+        self,
+        gates: Mapping[str, Guard],
+        playbook: Playbook | None,
+        messages_key: str,
+        judges: Judges | None = None,
     ) -> None:
         self._gates = gates
         self._playbook = playbook
         self._key = messages_key
+        self._judging = Judging(gates, playbook, judges)
 
     def runnable(self, body: Body, name: str) -> Runnable[Any, Any]:
         """A node from one body, for sync and async runs. Events go to the callbacks."""
 
+        async def acall(payload: dict[str, Any], config: RunnableConfig) -> Command[Any]:
+            return await asyncio.to_thread(body, payload, config)
+
+        return self._reporting(body, acall, name)
+
+    def asking(self, body: Asking, name: str) -> Runnable[Any, Any]:
+        """As `runnable`, for a body that asks a language model."""
+
+        def call(payload: dict[str, Any], config: RunnableConfig) -> Command[Any]:
+            return drive(body(payload, config), config)
+
+        async def acall(payload: dict[str, Any], config: RunnableConfig) -> Command[Any]:
+            return await adrive(body(payload, config), config)
+
+        return self._reporting(call, acall, name)
+
+    def _reporting(
+        self,
+        call: Body,
+        acall: Callable[[dict[str, Any], RunnableConfig], Awaitable[Command[Any]]],
+        name: str,
+    ) -> Runnable[Any, Any]:
         def run(payload: dict[str, Any], config: RunnableConfig) -> Command[Any]:
-            command = body(payload, config)
+            command = call(payload, config)
             for event in _events(command):
                 _log(event)
                 try:
@@ -73,7 +105,7 @@ class Nodes:
             return command
 
         async def arun(payload: dict[str, Any], config: RunnableConfig) -> Command[Any]:
-            command = await asyncio.to_thread(body, payload, config)
+            command = await acall(payload, config)
             for event in _events(command):
                 _log(event)
                 try:
@@ -144,9 +176,10 @@ class Nodes:
         )
         return self._command([*_forget(payload["removed"]), *messages], events, payload["goto"])
 
-    def verify(self, payload: dict[str, Any], config: RunnableConfig) -> Command[Any]:
+    def verify(self, payload: dict[str, Any], config: RunnableConfig) -> Flow[Command[Any]]:
         """Write verdicts down, count the lessons that were shown, and learn."""
-        events: list[Event] = list(payload["events"])
+        events: list[Event] = yield from self._judging.reviewed(payload, config)
+        events += payload["events"]
         for outcome in payload.get("outcomes", ()):
             count_outcome(
                 self._playbook,
@@ -156,6 +189,7 @@ class Nodes:
             )
         for learned in payload.get("lessons", ()):
             lesson = Lesson.from_dict(learned["lesson"])
+            lesson, wording = yield from self._judging.worded(lesson, payload, events)
             stored = store_lesson(self._playbook, lesson)
             events.append(
                 ledger.lesson(
@@ -164,10 +198,18 @@ class Nodes:
                     payload["step"],
                     stored=stored,
                     repair_id=learned["repair"],
+                    **wording,
                     **payload["context"],
                 )
             )
         return self._command(_forget(payload.get("removed", ())), events, None)
+
+    def diagnose(self, payload: dict[str, Any], config: RunnableConfig) -> Flow[Command[Any]]:
+        """Ask the judge, and give advice where it finds a failure."""
+        events, advice = yield from self._judging.diagnosis(payload, config)
+        if advice is None:
+            return self._command([], events, payload["resume"] or None)
+        return self.soft({**advice, "events": [*events, *advice["events"]]}, config)
 
     def escalate(self, payload: dict[str, Any], config: RunnableConfig) -> Command[Any]:
         """Ask a human where that was wanted and is possible, else end with a partial answer."""

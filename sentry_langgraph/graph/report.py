@@ -89,8 +89,14 @@ class SentryReport:
         rows: The failures, oldest first, suppressed ones included.
         lessons: What was learned.
         stop_reason: The label with which the last stopped task ended.
-        tokens: Approximate tokens of all guidance, reminders included.
-        seconds: Time spent in repairs.
+        tokens: Approximate tokens of all guidance, reminders included, each counted once: what a
+            repair adds to a prompt. The agent's own tokens are not counted.
+        judge_tokens: Tokens that the judge has used, prompts and answers of all its work.
+        judge_estimated: Whether some of those are estimated, four characters each, since the
+            model did not report them.
+        judge_calls: Requests to the judge's models.
+        diagnoses: How often the judge looked for failures, by outcome.
+        seconds: Time spent in repairs; waiting for the judge is not counted.
         notices: What else people should know, such as faults of our own, with their counts.
     """
 
@@ -98,6 +104,10 @@ class SentryReport:
     lessons: tuple[ReportLesson, ...] = ()
     stop_reason: str | None = None
     tokens: int = 0
+    judge_tokens: int = 0
+    judge_estimated: bool = False
+    judge_calls: int = 0
+    diagnoses: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     notices: Mapping[str, int] = field(default_factory=dict)
 
@@ -146,6 +156,12 @@ class SentryReport:
             "lessons": [asdict(lesson) for lesson in self.lessons],
             "stop_reason": self.stop_reason,
             "tokens": self.tokens,
+            "judge": {
+                "tokens": self.judge_tokens,
+                "estimated": self.judge_estimated,
+                "requests": self.judge_calls,
+                "diagnoses": dict(self.diagnoses),
+            },
             "seconds": round(self.seconds, 4),
             "notices": dict(self.notices),
         }
@@ -199,6 +215,10 @@ def report_of(events: Iterable[Event]) -> SentryReport:
         ),
         stop_reason=stops[-1] if stops else None,
         tokens=sum(e.get("tokens", 0) for e in listed),
+        judge_tokens=sum(e.get("judge_tokens", 0) for e in listed),
+        judge_estimated=any(e.get("judge_estimated") for e in listed),
+        judge_calls=sum(e.get("judge_calls", 0) for e in listed),
+        diagnoses=dict(Counter(e["outcome"] for e in listed if e["kind"] == "diagnosis")),
         seconds=sum(e.get("seconds", 0.0) for e in listed),
         notices=dict(Counter(e["what"] for e in listed if e["kind"] == "notice")),
     )

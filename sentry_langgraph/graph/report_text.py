@@ -14,7 +14,7 @@ _SHOWN_VIOLATIONS = 4
 def report_text(report: SentryReport) -> str:
     """The whole report, a few lines for each failure."""
     if not report.rows and not report.lessons and not report.notices:
-        return "Sentry report: no failure seen."
+        return "\n".join(["Sentry report: no failure seen.", *_judge(report)])
     lines = [_headline(report)]
     for number, row in enumerate(report.rows, 1):
         lines += _row(number, row)
@@ -30,6 +30,7 @@ def report_text(report: SentryReport) -> str:
         lines.append(
             f"{_count(len(report.unstored), 'lesson')} not stored: still in the ledger only."
         )
+    lines += _judge(report)
     if report.notices:
         listed = ", ".join(f"{what} ({count})" for what, count in report.notices.items())
         lines.append(f"Notices: {listed}.")
@@ -49,6 +50,19 @@ def _headline(report: SentryReport) -> str:
         + (f" ({verdicts})" if verdicts else "")
         + f", about {report.tokens} tokens of guidance"
     )
+
+
+def _judge(report: SentryReport) -> list[str]:
+    """What the judge did and cost; nothing where it was not asked."""
+    if not report.judge_calls and not report.diagnoses:
+        return []
+    found = ", ".join(f"{count} {what}" for what, count in report.diagnoses.items())
+    cost = "some of them estimated" if report.judge_estimated else "as its models report them"
+    return [
+        f"Judge: {_count(report.judge_calls, 'request')}"
+        + (f" ({found})" if found else "")
+        + f", {report.judge_tokens} tokens of prompts and answers, {cost}."
+    ]
 
 
 def _row(number: int, row: ReportRow) -> list[str]:

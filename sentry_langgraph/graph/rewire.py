@@ -27,7 +27,7 @@ from sentry_langgraph.graph.internals import (
     routing_callable,
 )
 from sentry_langgraph.graph.nodes import Nodes
-from sentry_langgraph.graph.scene import ESCALATE, HARD, SOFT, VERIFY
+from sentry_langgraph.graph.scene import DIAGNOSE, ESCALATE, HARD, SOFT, VERIFY
 
 LABELS = {
     "invalid action": HARD,
@@ -36,6 +36,9 @@ LABELS = {
     "needs human": ESCALATE,
 }
 """Labels of the edges that the gate adds."""
+
+SUSPICIOUS = "suspicious"
+"""Label of the edge to the judge, where there is one."""
 
 BROKEN = "broken history"
 
@@ -127,7 +130,13 @@ def _add_nodes(
 
     add(HARD, nodes.runnable(nodes.hard, HARD), {**entries, **parallel})
     add(SOFT, nodes.runnable(nodes.soft, SOFT), {**entries, **parallel})
-    add(VERIFY, nodes.runnable(nodes.verify, VERIFY), {END: "recorded"})
+    add(VERIFY, nodes.asking(nodes.verify, VERIFY), {END: "recorded"})
+    if any(gate.pipeline.judge is not None for gate in gates.values()):
+        add(
+            DIAGNOSE,
+            nodes.asking(nodes.diagnose, DIAGNOSE),
+            {**entries, **parallel, **dict.fromkeys(exits, "recorded"), END: "recorded"},
+        )
     add(
         ESCALATE,
         nodes.runnable(nodes.escalate, ESCALATE),
@@ -168,7 +177,7 @@ def _gated(builder: Builder, branch: BranchSpec, gate: Gate) -> BranchSpec:
     known = dict(ends)
     return branch._replace(
         path=_GatedPath(path, gate, known),
-        ends={**known, **{_free(label, known): node for label, node in LABELS.items()}},
+        ends={**known, **{_free(label, known): node for label, node in _labels(gate).items()}},
     )
 
 
@@ -188,6 +197,10 @@ class _GatedPath(Runnable[Any, Any]):
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
         config = config or {}
         return self._gate(input, await self._path.ainvoke(input, config), config, self._ends)
+
+
+def _labels(gate: Gate) -> dict[str, str]:
+    return LABELS if gate.pipeline.judge is None else {**LABELS, SUSPICIOUS: DIAGNOSE}
 
 
 def _free(label: str, taken: Mapping[Any, str]) -> str:
@@ -216,7 +229,7 @@ def _guard_commands(builder: Builder, gate: Gate) -> None:
     spec.runnable = routing_callable(run, arun, router)
     ends = spec.ends or ()
     labelled: dict[str, str] = dict(ends) if isinstance(ends, dict) else {e: e for e in ends}
-    spec.ends = {**labelled, **{node: label for label, node in LABELS.items()}}
+    spec.ends = {**labelled, **{node: label for label, node in _labels(gate).items()}}
 
 
 def _commanded(gate: Gate, state: Any, output: Any, config: RunnableConfig) -> Any:

@@ -17,6 +17,7 @@ from sentry_langgraph.records import Catalog, Event, Task, ToolCall, Trajectory
 HARD = f"{PREFIX}hard_repair"
 SOFT = f"{PREFIX}soft_repair"
 VERIFY = f"{PREFIX}verify"
+DIAGNOSE = f"{PREFIX}diagnose"
 ESCALATE = f"{PREFIX}escalate"
 HEAL = f"{PREFIX}heal"
 

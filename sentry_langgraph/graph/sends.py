@@ -10,10 +10,10 @@ from langgraph.graph import END
 from langgraph.types import Send
 
 from sentry_langgraph import ledger
-from sentry_langgraph.decisions import HardRepair
+from sentry_langgraph.decisions import Diagnose, HardRepair
 from sentry_langgraph.graph.messages import MARK, calls_of, steps_before
 from sentry_langgraph.graph.rewrite import needs_rewrite, normalised, rewrite
-from sentry_langgraph.graph.scene import ESCALATE, HARD, SOFT, VERIFY, Guard, Scene
+from sentry_langgraph.graph.scene import DIAGNOSE, ESCALATE, HARD, SOFT, VERIFY, Guard, Scene
 from sentry_langgraph.learn import Provenance, learn
 from sentry_langgraph.records import ActiveRepair, Event, Finding, Judgement, Task, ToolCall
 from sentry_langgraph.repair import compose, partial_answer, remind
@@ -32,15 +32,18 @@ def verdicts(
     lessons: list[dict[str, Any]] = []
     outcomes: list[dict[str, Any]] = []
     removed: list[str] = []
+    reviews: list[dict[str, Any]] = []
     owed = {repair.id for repair in scene.trajectory.state.owed}
     for judgement in judgements:
         repair = judgement.repair
         owed.discard(repair.id)
         gone = _guidance_done_with(guard, scene, judgement, still_owed=bool(owed))
-        events.append(
-            ledger.verdict(judgement, scene.task, scene.step, removed=gone, **scene.context)
-        )
+        event = ledger.verdict(judgement, scene.task, scene.step, removed=gone, **scene.context)
         removed += gone
+        if guard.pipeline.verify.judge and judgement.undecided and not repair.hard:
+            reviews.append({"event": event})
+            continue
+        events.append(event)
         if repair.lessons:
             outcomes.append({"ids": list(repair.lessons), "verdict": judgement.verdict.value})
         if guard.pipeline.learn.enabled:
@@ -52,11 +55,38 @@ def verdicts(
         "lessons": lessons,
         "outcomes": outcomes,
         "removed": removed,
+        "reviews": reviews,
+        "spent": scene.trajectory.state.judge_tokens,
+        "loop": guard.loop.router,
         "task": _plain(scene.task),
         "step": scene.step,
         "context": scene.context,
     }
     return Send(VERIFY, payload)
+
+
+def diagnose(guard: Guard, scene: Scene, decision: Diagnose, *, resume: Sequence[Any]) -> Send:
+    """What the judge is asked for. What it is shown is read again in the node.
+
+    Args:
+        guard: The guarded loop.
+        scene: The scene.
+        decision: Why it is asked.
+        resume: Where the run goes on where nothing holds it: nowhere, beside the tools.
+    """
+    payload = {
+        "loop": guard.loop.router,
+        "task": _plain(scene.task),
+        "step": scene.step,
+        "finish": scene.trajectory.proposal.finish,
+        "why": decision.why,
+        "suspicions": [finding.to_dict() for finding in decision.suspicions],
+        "model": _model_name(scene.message),
+        "context": scene.context,
+        "back": _back(guard),
+        "resume": list(resume),
+    }
+    return Send(DIAGNOSE, payload)
 
 
 def _guidance_done_with(

@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableBinding
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -27,6 +28,7 @@ from sentry_langgraph.graph.rewire import copy_builder, replaces_messages, wire
 from sentry_langgraph.graph.scene import HEAL, Clock, utc_now
 from sentry_langgraph.graph.state import CHANNEL, view
 from sentry_langgraph.graph.tools import catalog_of, name_of
+from sentry_langgraph.judge import Judges, open_judges
 from sentry_langgraph.playbook import Playbook, open_playbook
 
 logger = logging.getLogger("sentry_langgraph")
@@ -89,6 +91,7 @@ def with_sentry(
     tool_nodes: Sequence[str] | None = None,
     tools: Sequence[Any] = (),
     playbook: Playbook | None = None,
+    judge: BaseChatModel | None = None,
     messages_key: str | None = None,
     clock: Clock = utc_now,
 ) -> AnyCompiled:
@@ -104,6 +107,8 @@ def with_sentry(
         tools: Further tools of the agent, as objects, schemas or names: for tool nodes that
             are plain functions, and for tools that a middleware serves.
         playbook: Where lessons lie, instead of what the configuration says.
+        judge: A chat model that is asked where rules are not sure, instead of the one that the
+            configuration names. Given here, it runs without being listed there.
         messages_key: The state's key of the messages. Found from the tool node.
         clock: Gives the time, in UTC.
 
@@ -121,9 +126,14 @@ def with_sentry(
     if settings.mode == "off" or isinstance(compiled, SentryGraph):
         return compiled
     lessons = playbook if playbook is not None else open_playbook(settings.playbook)
+    judges = None
+    if judge is not None or settings.asks_judge:
+        judges = open_judges(settings.judge_options, settings.model, judge)
     wiring = _Wiring(
         settings,
         lessons,
+        judges,
+        judge_given=judge is not None,
         agent=agent,
         tool_nodes=tool_nodes,
         tools=tuple(tools),
@@ -159,7 +169,9 @@ class _Wiring:
         self,
         settings: SentryConfig,
         playbook: Playbook | None,
+        judges: Judges | None,
         *,
+        judge_given: bool,
         agent: str | Sequence[str] | None,
         tool_nodes: Sequence[str] | None,
         tools: tuple[Any, ...],
@@ -167,8 +179,9 @@ class _Wiring:
         clock: Clock,
     ) -> None:
         self.settings = settings
-        self.pipeline = settings.pipeline()
+        self.pipeline = settings.pipeline(judge=judge_given)
         self.playbook = playbook
+        self.judges = judges
         self.agent = agent
         self.tool_nodes = tool_nodes
         self.tools = tools
@@ -223,7 +236,7 @@ class _Wiring:
             )
             for loop in loops
         }
-        wire(builder, gates, healers, Nodes(gates, self.playbook, key), schema)
+        wire(builder, gates, healers, Nodes(gates, self.playbook, key, self.judges), schema)
 
     def _gate(
         self,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from sentry_langgraph.ledger import JUDGE
 from sentry_langgraph.records import (
     ActiveRepair,
     Catalog,
@@ -16,10 +18,12 @@ from sentry_langgraph.records import (
 from sentry_langgraph.repair.templates import (
     LAST_ATTEMPT,
     LESSONS,
+    LOOK_UP,
     OPEN_ACTION,
     REMINDER,
     REPEATED_ERROR,
     REQUEST,
+    REVIEWED,
     STOPPED,
     TEMPLATES,
     Template,
@@ -112,6 +116,8 @@ def partial_answer(finding: Finding, steps: Sequence[Step], task: Task) -> str:
 def _template(finding: Finding) -> Template:
     if finding.pattern == "open_action":
         return OPEN_ACTION
+    if finding.pattern == JUDGE:
+        return replace(TEMPLATES[finding.label], fault=REVIEWED)
     if finding.label is Label.REPETITION_OR_LOOPING and finding.evidence.get("failing"):
         return REPEATED_ERROR
     return TEMPLATES[finding.label]
@@ -122,6 +128,9 @@ def _next(template: Template, finding: Finding, catalog: Catalog) -> str:
         return finding.advice
     target = finding.suggestion or finding.tool
     spec = catalog.tools.get(target) if target else None
+    if finding.pattern == JUDGE and finding.suggestion and spec is not None:
+        otherwise = _fill(template.next, finding, catalog)
+        return LOOK_UP.format(signature=signature(spec), next=otherwise)
     if finding.label in _CALL_AGAIN and spec is not None:
         call = f"call {signature(spec)}."
         if finding.suggestion and finding.suggestion != finding.tool:

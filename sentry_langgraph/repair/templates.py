@@ -107,6 +107,12 @@ TEMPLATES: Mapping[Label, Template] = {
     Label.USER_AMBIGUITY: Template(_OBSERVED, "ask the user the one question that decides it."),
 }
 
+REVIEWED = _OBSERVED
+"""First line where a judge has found it: the call ran, so "not executed" would be wrong."""
+
+LOOK_UP = "if the request needs it, call {signature}. Otherwise: {next}"
+"""Next, where a judge names a look-up."""
+
 OPEN_ACTION = Template(
     "Not finished: {detail}.",
     "call {signature}, or say in your answer why it can't be done.",

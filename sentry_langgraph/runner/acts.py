@@ -1,4 +1,7 @@
-"""Repairs and verdicts carried out: texts, lessons, events. The part of a step that does I/O."""
+"""Repairs and verdicts carried out: texts, lessons, events. The part of a step that does I/O.
+
+What may ask a language model is a flow, which the sync and the async loop drive.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import Any
 
 from sentry_langgraph import ledger
 from sentry_langgraph.decisions import (
+    Diagnose,
     Escalate,
     Execute,
     HardRepair,
@@ -19,11 +23,12 @@ from sentry_langgraph.decisions import (
     Suppress,
     Verify,
 )
+from sentry_langgraph.judge import Flow, Judges, confirm_recovery, diagnose, worded
 from sentry_langgraph.learn import Provenance, learn
 from sentry_langgraph.pipeline import Outcome, Pipeline
 from sentry_langgraph.playbook.port import Playbook
 from sentry_langgraph.recall import count_outcome, find_lessons, store_lesson
-from sentry_langgraph.records import Finding, Judgement, Trajectory
+from sentry_langgraph.records import Event, Finding, Judgement, Proposal, Trajectory
 from sentry_langgraph.repair import compose, partial_answer, remind
 from sentry_langgraph.runner.records import Repair
 from sentry_langgraph.runner.task import OpenTask
@@ -43,6 +48,7 @@ class Acts:
         agent: The agent's name.
         model: The chat model.
         owner: Whose lessons are learned.
+        judges: The language models that are asked, or None.
     """
 
     pipeline: Pipeline
@@ -51,6 +57,7 @@ class Acts:
     agent: str | None = None
     model: str | None = None
     owner: str | None = None
+    judges: Judges | None = None
 
     def context(self, task: OpenTask) -> dict[str, Any]:
         """Where and when something happens, for events."""
@@ -62,7 +69,9 @@ class Acts:
             "at": self.clock().isoformat(timespec="seconds"),
         }
 
-    def carry_out(self, task: OpenTask, trajectory: Trajectory, outcome: Outcome) -> Repair | None:
+    def carry_out(
+        self, task: OpenTask, trajectory: Trajectory, outcome: Outcome
+    ) -> Flow[Repair | None]:
         """Do what was decided about a step, and say what the agent has to be told."""
         try:
             context = self.context(task)
@@ -71,7 +80,7 @@ class Acts:
             for decision in outcome.decisions:
                 match decision:
                     case Verify(judgements):
-                        self.judge(task, judgements, trajectory.proposal.id, context)
+                        yield from self.judge(task, judgements, trajectory.proposal.id, context)
                     case Suppress(finding, reason):
                         task.record([ledger.suppressed(finding, task.task, reason, **context)])
                     case HardRepair(findings):
@@ -83,11 +92,53 @@ class Acts:
                         repair = self._remind(task, trajectory, [one.owes for one in owed], context)
                     case Escalate(finding, human):
                         repair = self._end(task, trajectory, finding, human, context)
+                    case Diagnose():
+                        found = yield from self._diagnosed(task, trajectory, decision, context)
+                        repair = found or repair
                     case Execute():
                         pass
         except Exception:  # our own fault must never be the user's
             logger.exception("a repair could not be made; the agent goes on without it")
             return None
+        return repair
+
+    def _diagnosed(
+        self,
+        task: OpenTask,
+        trajectory: Trajectory,
+        asked: Diagnose,
+        context: Mapping[str, Any],
+    ) -> Flow[Repair | None]:
+        """Ask the judge about the step that has run, and give advice where it finds a failure."""
+        if self.judges is None:
+            return None
+        seen = task.trajectory(trajectory.proposal)  # with the step's own result
+        found = yield from diagnose(self.judges, seen, asked.suspicions)
+        event = ledger.diagnosis(
+            task.task,
+            trajectory.proposal.id,
+            why=asked.why,
+            outcome=found.outcome,
+            label=found.label,
+            cited=found.cited,
+            confidence=found.confidence,
+            suspicions=[one.label.value for one in asked.suspicions],
+            usage=found.usage.to_dict(),
+            **context,
+        )
+        task.record([event])
+        if found.finding is None:
+            return None
+        repair: Repair | None = None
+        for decision in self.pipeline.diagnosed(seen, found.finding, asked.suspicions):
+            match decision:
+                case Verify(judgements):
+                    yield from self.judge(task, judgements, trajectory.proposal.id, context)
+                case Suppress(finding, reason):
+                    task.record([ledger.suppressed(finding, task.task, reason, **context)])
+                case SoftRepair(finding, hold):
+                    strategy = Strategy.HOLD if hold else Strategy.ADVISE
+                    repair = self._repair(task, trajectory, (finding,), strategy, context)
         return repair
 
     def _repair(
@@ -204,25 +255,48 @@ class Acts:
         judgements: Sequence[Judgement],
         step: str,
         context: Mapping[str, Any],
-    ) -> None:
+    ) -> Flow[None]:
         """Record verdicts, count the lessons that were shown, and learn."""
-        for judgement in judgements:
-            made = judgement.repair
-            task.record([ledger.verdict(judgement, task.task, step, **context)])
+        for rules in judgements:
+            made = rules.repair
+            judgement, event = yield from self._reviewed(task, rules, step, context)
+            task.record([event])
             count_outcome(self.playbook, made.lessons, judgement.verdict, context["at"])
             if not self.pipeline.learn.enabled:
                 continue
             learned = learn(judgement, task.catalog, self._provenance(task, context))
             if learned is None:
                 continue
+            wording: dict[str, Any] = {}
+            if self.judges is not None and self.pipeline.learn.wording == "judge":
+                given = yield from worded(self.judges, learned, _spent(task))
+                learned, wording = given.lesson, given.recorded()
             stored = store_lesson(self.playbook, learned)
             task.record(
                 [
                     ledger.lesson(
-                        learned, task.task, step, stored=stored, repair_id=made.id, **context
+                        learned,
+                        task.task,
+                        step,
+                        stored=stored,
+                        repair_id=made.id,
+                        **wording,
+                        **context,
                     )
                 ]
             )
+
+    def _reviewed(
+        self, task: OpenTask, judgement: Judgement, step: str, context: Mapping[str, Any]
+    ) -> Flow[tuple[Judgement, Event]]:
+        """The verdict, by the judge where rules saw no sign either way and it is asked for."""
+        event = ledger.verdict(judgement, task.task, step, **context)
+        asks = judgement.undecided and not judgement.repair.hard and self.pipeline.verify.judge
+        if not asks or self.judges is None:
+            return judgement, event
+        seen = task.trajectory(Proposal(step, ""))
+        given = yield from confirm_recovery(self.judges, judgement, seen, _spent(task))
+        return given.judgement, given.recorded(event)
 
     def _provenance(self, task: OpenTask, context: Mapping[str, Any]) -> Provenance:
         return Provenance(
@@ -232,3 +306,7 @@ class Acts:
             model=self.model,
             owner=self.owner,
         )
+
+
+def _spent(task: OpenTask) -> int:
+    return ledger.fold(task.events).judge_tokens

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from uuid import uuid4
 
 from sentry_langgraph import ledger
 from sentry_langgraph.config import SentryConfig, load_config
 from sentry_langgraph.errors import SentryError
+from sentry_langgraph.judge import Flow, adrive, drive, open_judges
 from sentry_langgraph.pipeline import Outcome, Pipeline
 from sentry_langgraph.playbook import Playbook, open_playbook
 from sentry_langgraph.records import (
@@ -37,6 +38,9 @@ from sentry_langgraph.runner.task import OpenTask
 from sentry_langgraph.signature import digest
 from sentry_langgraph.taxonomy import Strategy
 from sentry_langgraph.verify import settled
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 logger = logging.getLogger("sentry_langgraph")
 
@@ -71,6 +75,8 @@ class SentryRunner:
         playbook: Where lessons lie, instead of what the configuration says.
         agent: A name for the agent, for lessons and events.
         model: The chat model in use, likewise.
+        judge: A chat model that is asked where rules are not sure, instead of the one that the
+            configuration names. A step waits for it: there are no tools beside it.
         clock: Gives the time, in UTC.
 
     Raises:
@@ -84,10 +90,12 @@ class SentryRunner:
         playbook: Playbook | None = None,
         agent: str | None = None,
         model: str | None = None,
+        judge: BaseChatModel | None = None,
         clock: Clock = _utc_now,
     ) -> None:
         self._settings = load_config(config)
-        self._pipeline = self._settings.pipeline()
+        self._pipeline = self._settings.pipeline(judge=judge is not None)
+        asks = self._settings.mode != "off" and (judge is not None or self._settings.asks_judge)
         self._acts = Acts(
             pipeline=self._pipeline,
             playbook=playbook if playbook is not None else open_playbook(self._settings.playbook),
@@ -95,6 +103,9 @@ class SentryRunner:
             agent=agent,
             model=model,
             owner=self._settings.playbook.owner,
+            judges=open_judges(self._settings.judge_options, self._settings.model, judge)
+            if asks
+            else None,
         )
         self._open: OpenTask | None = None
         self._last: Summary | None = None
@@ -160,12 +171,12 @@ class SentryRunner:
             SentryError: No task was started.
         """
         pending = self._look(step, terminal)
-        return None if pending is None else pending()
+        return None if pending is None else drive(pending)
 
     async def astep(self, step: AgentStep, terminal: bool = False) -> Repair | None:
         """As `step`; a thread is used only where something has to be done."""
         pending = self._look(step, terminal)
-        return None if pending is None else await asyncio.to_thread(pending)
+        return None if pending is None else await adrive(pending)
 
     def resume(self, repair: Repair) -> None:
         """Go on after a person was asked: what had failed may be tried again.
@@ -227,7 +238,7 @@ class SentryRunner:
     ) -> None:
         await asyncio.to_thread(self._finalized)
 
-    def _look(self, step: AgentStep, terminal: bool) -> Callable[[], Repair | None] | None:
+    def _look(self, step: AgentStep, terminal: bool) -> Flow[Repair | None] | None:
         """What is left to do about a step, with its I/O; None where all is well."""
         task = self._open
         if task is None:
@@ -247,7 +258,7 @@ class SentryRunner:
         if looked is None:
             return None
         trajectory, outcome = looked
-        return lambda: self._acts.carry_out(task, trajectory, outcome)
+        return self._acts.carry_out(task, trajectory, outcome)
 
     def _outcome(
         self, task: OpenTask, step: AgentStep, ran: Step, terminal: bool
@@ -271,9 +282,8 @@ class SentryRunner:
             if task.steps and self._pipeline.mode == "active":
                 last = task.steps[-1].id
                 trajectory = task.trajectory(Proposal(last, ""))
-                self._acts.judge(
-                    task, settled(trajectory, self._pipeline.verify), last, self._acts.context(task)
-                )
+                verdicts = settled(trajectory, self._pipeline.verify)
+                drive(self._acts.judge(task, verdicts, last, self._acts.context(task)))
         except Exception:
             logger.exception("the last verdicts of a task could not be given")
         state = ledger.fold(task.events)

@@ -63,16 +63,23 @@ class Kind:
         return self.build(model, tools, **compile_options)
 
     def wrapped(
-        self, model: BaseChatModel, tools: Tools, config: Any = QUIET, **compile_options: Any
+        self,
+        model: BaseChatModel,
+        tools: Tools,
+        config: Any = QUIET,
+        judge: BaseChatModel | None = None,
+        **compile_options: Any,
     ) -> Graph:
         """The graph with Sentry."""
+
+        def wrap(graph: Any, **options: Any) -> Graph:
+            return with_sentry(graph, config, judge=judge, **options)
+
         if self.inner in ("alone", "both"):
-            graph = self.build(
-                model, tools, inner=lambda agent: with_sentry(agent, config), **compile_options
-            )
-            return graph if self.inner == "alone" else with_sentry(graph, config)
+            graph = self.build(model, tools, inner=wrap, **compile_options)
+            return graph if self.inner == "alone" else wrap(graph)
         graph = self.build(model, tools, **compile_options)
-        return with_sentry(graph, config, **self.options(tools))
+        return wrap(graph, **self.options(tools))
 
 
 def _hand_written(**options: Any) -> Build:

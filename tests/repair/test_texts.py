@@ -30,6 +30,7 @@ from strategies import TEXTS
 from sentry_langgraph.detect.action_validity import ActionValidity, ActionValidityOptions
 from sentry_langgraph.detect.repetition import Repetition, RepetitionOptions
 from sentry_langgraph.detect.termination import Termination, TerminationOptions
+from sentry_langgraph.judge.prompt import LABELS
 from sentry_langgraph.records import (
     Catalog,
     Finding,
@@ -361,3 +362,14 @@ def test_advice_and_hold_say_the_same() -> None:
     """How far a repair goes is the ladder's choice, not the text's."""
     one, other = finding(tool="search", detail="d"), advice(tool="search", detail="d")
     assert compose(one, SHOP, TASK) == compose(other, SHOP, TASK)
+
+
+def test_what_a_judge_found_did_run() -> None:
+    """Its text never says "not executed", whatever the label, and suggests a look-up as an if."""
+    for label in LABELS:
+        found = advice(label, pattern="judge", detail="the steps drift", suggestion="get_order")
+        first, next_, *_ = compose(found, SHOP, TASK).splitlines()
+        assert first == "Observed: the steps drift."
+        assert next_.startswith("Next: if the request needs it, call `get_order` with order_id")
+        without = compose(advice(label, pattern="judge", detail="d", tool="search"), SHOP, TASK)
+        assert "if the request needs it" not in without

@@ -84,6 +84,12 @@ def every_option(
     with_sentry(builder, tools=["search", {"name": "x"}, len], playbook=playbook)
 
 
+def with_a_judge(builder: StateGraph[Any, Any, Any, Any], model: BaseChatModel) -> SentryRunner:
+    """Any chat model, for a graph and for a loop without one."""
+    with_sentry(builder, {"verify": {"judge": True}}, judge=model)
+    return SentryRunner({"detectors": [{"kind": "judge", "when": "both"}]}, judge=model)
+
+
 # Hearing what happened.
 
 
