@@ -8,11 +8,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from sentry_langgraph.config.environment import Preset, choose
+from sentry_langgraph.config.presets import preset_detectors, with_preset
 from sentry_langgraph.detect import build_detectors
 from sentry_langgraph.learn import LearnOptions
 from sentry_langgraph.options import Count, EnvName, Options, PositiveCount, Seconds, Switch
 from sentry_langgraph.pipeline import Pipeline
 from sentry_langgraph.playbook.options import PlaybookOptions
+from sentry_langgraph.records import Catalog
 from sentry_langgraph.route import RepairOptions
 from sentry_langgraph.taxonomy import Label
 from sentry_langgraph.verify import VerifyOptions
@@ -96,6 +99,8 @@ class SentryConfig(Options):
         mode: `active` repairs; `shadow` records what would have happened and touches nothing;
             `off` wires nothing.
         window: Steps that detectors look back.
+        preset: Settings of the detectors for a kind of environment; `auto` takes the one that
+            fits the tools, and logs which and why.
         detectors: Entries with `kind` and options. An entry changes a default detector or adds
             one; `enabled: false` switches one off.
         repair: The ladder and its budgets.
@@ -109,6 +114,7 @@ class SentryConfig(Options):
 
     mode: Literal["active", "shadow", "off"] = "active"
     window: Annotated[PositiveCount, Field(le=200)] = 20
+    preset: Literal["auto", "chat", "api", "shell", "search"] = "auto"
     detectors: tuple[dict[str, Any], ...] = ()
     repair: RepairOptions = RepairOptions()
     verify: VerifyOptions = VerifyOptions()
@@ -149,10 +155,25 @@ class SentryConfig(Options):
         build_detectors(entries)
         return entries
 
-    def pipeline(self) -> Pipeline:
-        """The configured stages."""
+    def preset_for(self, catalog: Catalog | None = None) -> Preset:
+        """The preset in force, and why.
+
+        Args:
+            catalog: The tools of the agent, which `auto` looks at.
+        """
+        if self.preset != "auto":
+            return Preset(self.preset, "the settings say so")
+        return choose(catalog if catalog is not None else Catalog())
+
+    def pipeline(self, catalog: Catalog | None = None) -> Pipeline:
+        """The configured stages.
+
+        Args:
+            catalog: The tools of the agent, which the preset `auto` looks at.
+        """
+        preset = preset_detectors(self.preset_for(catalog).name)
         return Pipeline(
-            detectors=build_detectors(self.detectors),
+            detectors=build_detectors(with_preset(self.detectors, preset)),
             repair=self.repair,
             verify=self.verify,
             learn=self.learn,

@@ -29,7 +29,7 @@ from sentry_langgraph.detect.stretch import (
     stale,
     streak,
 )
-from sentry_langgraph.options import Count, PositiveCount
+from sentry_langgraph.options import Count, PositiveCount, Switch
 from sentry_langgraph.records import Finding, Step, ToolCall, ToolSpec, Trajectory
 from sentry_langgraph.signature import VOLATILE, call_key, digest
 from sentry_langgraph.taxonomy import Label, Severity
@@ -58,7 +58,7 @@ class RepetitionOptions(DetectorOptions):
     stale_at: Count = 3
     stale_hold_at: PositiveCount = 5
     max_period: Annotated[PositiveCount, Field(le=20)] = 5
-    reworded: bool = True
+    reworded: Switch = True
     same_error_at: Count = 4
 
 
@@ -143,9 +143,7 @@ class Repetition:
         found = found or self._same_error(look)
         return () if found is None else (self._finding(trajectory, found),)
 
-    def _look(
-        self, trajectory: Trajectory, proposed: Sequence[tuple[ToolCall, ToolSpec]]
-    ) -> _Look:
+    def _look(self, trajectory: Trajectory, proposed: Sequence[tuple[ToolCall, ToolSpec]]) -> _Look:
         seen = executed(trajectory)
         stretch = since_last_change(seen)
         made = stale(stretch, reworded=self._options.reworded)
