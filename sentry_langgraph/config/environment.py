@@ -46,7 +46,8 @@ def choose(catalog: Catalog) -> Preset:
     tools = [spec for spec in catalog.tools.values() if not _finishes(spec)]
     running = [spec for spec in tools if _runs_commands(spec)]
     if running and 2 * len(running) >= len(tools):
-        return Preset("shell", f"commands are run by {_named(running)} ({len(tools)} tools in all)")
+        verb = "runs" if len(running) == 1 else "run"
+        return Preset("shell", f"{_named(running)} {verb} commands")
     if finishing and tools and all(spec.read_only for spec in tools):
         searching = [spec for spec in tools if _searches(spec)]
         if searching:

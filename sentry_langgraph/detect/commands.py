@@ -10,11 +10,20 @@ import re
 
 _LONGEST = 2_000
 
-_SQL_READS = frozenset("select show describe desc explain values".split())
-_SQL_CHANGES = frozenset(
-    "insert update delete drop alter create replace truncate merge grant revoke".split()
+_SQL_READ = re.compile(
+    r"select\b.*\bfrom\b|select\s+\S+\Z|with\b.*\bselect\b|values\s*\(|"
+    r"show\s+(?:full\s+)?(?:tables|databases|schemas|columns|fields|index|indexes|create|grants|"
+    r"variables|status|warnings|triggers|views)\b|desc(?:ribe)?\s+\S+\Z|explain\s+(?:select|with)\b",
+    re.DOTALL,
 )
-_SQL_CHANGE = re.compile(r"\b(?:insert|update|delete|drop|alter|create|merge|into|analyze)\b")
+_SQL_CHANGE = re.compile(
+    r"(?:insert\s+(?:or\s+\w+\s+)?|replace\s+|merge\s+)into\b|delete\s+from\b|"
+    r"update\b.*\bset\b|(?:drop|alter|create|truncate)\s+(?:or\s+replace\s+)?"
+    r"(?:temp\s+|temporary\s+|unique\s+)?(?:table|view|index|database|schema|trigger|function|"
+    r"procedure|sequence|user|role)\b|(?:grant|revoke)\b.*\b(?:to|from)\b",
+    re.DOTALL,
+)
+_SQL_DOUBT = re.compile(r"\b(?:insert|update|delete|drop|alter|create|merge|into|analyze)\b")
 
 _READS = frozenset(
     "ls cat grep egrep fgrep zgrep rg ag head tail find fd wc pwd echo printf sort uniq cut awk "
@@ -63,15 +72,10 @@ def reads_by_sql(text: str) -> bool | None:
 
 
 def _statement(text: str) -> bool | None:
-    words = text.strip(" \n\t\r`(").split(None, 2)
-    if len(words) < 2:
-        return None
-    first, second = words[0], words[1]
-    if first in _SQL_READS or (first == "with" and " select" in text):
-        return None if _SQL_CHANGE.search(text) else True
-    if first in _SQL_CHANGES and not second.startswith(("-", "/")):
-        return False
-    return None
+    statement = text.strip(" \n\t\r`(])")
+    if _SQL_READ.match(statement):
+        return None if _SQL_DOUBT.search(statement) else True
+    return False if _SQL_CHANGE.match(statement) else None
 
 
 def _shell(text: str) -> bool | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from sentry_langgraph.detect.access import COMMANDS
 from sentry_langgraph.records import Observation
 
 _LOOKED_AT = 4_000
@@ -25,7 +26,6 @@ _VOLATILE = re.compile(
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _WORDS = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d")
-_SPACE = re.compile(r"\S\s+\S")
 _LEAST_SHARED = 2
 
 
@@ -68,18 +68,21 @@ def reworded(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     """Whether two calls of one tool ask the same in other words.
 
     Only texts of several words may differ, and only by words that one of them has more: another
-    name, id, page or date is another target, never a rewording.
+    name, id, page or date is another target, never a rewording. A command says exactly what it
+    says.
     """
     if first.keys() != second.keys():
         return False
-    differing = [(first[name], second[name]) for name in first if first[name] != second[name]]
-    return bool(differing) and all(_alike(one, other) for one, other in differing)
+    names = [name for name in first if first[name] != second[name]]
+    return bool(names) and all(
+        str(name).lower() not in COMMANDS and _alike(first[name], second[name]) for name in names
+    )
 
 
 def _alike(first: Any, second: Any) -> bool:
     if not (isinstance(first, str) and isinstance(second, str)):
         return False
-    if not (_SPACE.search(first) and _SPACE.search(second)):
+    if " " not in first or " " not in second:
         return False
     one, other = words_of(first), words_of(second)
     shared, differing = one & other, one ^ other

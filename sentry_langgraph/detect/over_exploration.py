@@ -47,16 +47,20 @@ class _Reads:
     """The steps at the end that only read.
 
     Attributes:
-        steps: The steps, oldest first.
-        keys: Their calls.
-        count: How many of them made a call that was not made before.
+        news: The steps that made a call that was not made before, oldest first. A repeat is a
+            loop, not reading on.
+        keys: The calls of all of them.
         by: How it is known that they read.
     """
 
-    steps: tuple[Step, ...]
+    news: tuple[Step, ...]
     keys: frozenset[str]
-    count: int
     by: frozenset[str]
+
+    @property
+    def count(self) -> int:
+        """Steps that made a new call."""
+        return len(self.news)
 
 
 class OverExploration:
@@ -77,7 +81,9 @@ class OverExploration:
         by = _reads(trajectory, calls)
         if not by:
             return ()
-        before = _reads_before(trajectory)
+        before = _reads_before(trajectory, self._least - 1)
+        if before is None:
+            return ()
         if not before.keys.isdisjoint(_keys(trajectory, calls)):
             return ()
         count, by = before.count + 1, by | before.by
@@ -86,7 +92,7 @@ class OverExploration:
             detail = f"this is step {count} in a row that only reads, and nothing was changed"
             return (_finding(trajectory, "no_change", detail, count, by),)
         if options.novelty_at and count >= options.novelty_at:
-            shares = _new_words(trajectory, before.steps)
+            shares = _new_words(before, options.novelty_over, options.low_novelty)
             if self._low(shares) and not (count > options.novelty_at and self._low(shares[:-1])):
                 detail = (
                     f"the last {options.novelty_over} of {count - 1} look-ups in a row said "
@@ -125,20 +131,22 @@ def _keys(trajectory: Trajectory, calls: Sequence[ToolCall]) -> frozenset[str]:
     return frozenset(call_key(call, tools.get(call.name, _UNKNOWN)) for call in calls)
 
 
-def _new_words(trajectory: Trajectory, steps: Sequence[Step]) -> list[float]:
-    """For each step that made a new call: the share of its result's words that are new."""
+def _new_words(reads: _Reads, over: int, low: float) -> list[float]:
+    """For each step: the share of its result's words that are new; empty where one look tells
+    that the mean of the last `over` is not below `low`."""
+    words = [
+        frozenset().union(*(words_of(result.text) for result in step.observations))
+        for step in reads.news
+    ]
+    known: set[str] = set().union(*words[:-1])
+    newest = words[-1]
+    if newest and len(newest - known) >= low * over * len(newest):
+        return []
     shares: list[float] = []
-    known: set[str] = set()
-    made: set[str] = set()
-    for step in steps:
-        keys = _keys(trajectory, step.calls)
-        words: set[str] = set()
-        for result in step.observations:
-            words |= words_of(result.text)
-        if not keys <= made:
-            shares.append(len(words - known) / len(words) if words else 0.0)
-        made |= keys
-        known |= words
+    known = set()
+    for one in words:
+        shares.append(len(one - known) / len(one) if one else 0.0)
+        known |= one
     return shares
 
 
@@ -157,15 +165,16 @@ def _reads(trajectory: Trajectory, calls: Sequence[ToolCall]) -> frozenset[str]:
     return frozenset(by)
 
 
-def _reads_before(trajectory: Trajectory) -> _Reads:
-    """The steps right before the proposal that only read.
+def _reads_before(trajectory: Trajectory, least: int) -> _Reads | None:
+    """The steps right before the proposal that only read, or None where they are too few.
 
     A step without calls, or whose calls Sentry held, is passed over: nothing ran in it.
     """
     found: list[Step] = []
     by: set[str] = set()
     for step in reversed(trajectory.steps):
-        if not any(not result.own for result in step.observations):
+        results = step.observations
+        if not results or (results[0].own and all(result.own for result in results)):
             continue
         known_by = _reads(trajectory, step.calls)
         if not known_by:
@@ -174,14 +183,16 @@ def _reads_before(trajectory: Trajectory) -> _Reads:
             break
         found.append(step)
         by |= known_by
-    found.reverse()
+    if len(found) < least:
+        return None
     made: set[str] = set()
-    count = 0
-    for step in found:
+    news: list[Step] = []
+    for step in reversed(found):
         keys = _keys(trajectory, step.calls)
-        count += not keys <= made  # a repeat is a loop, not reading on
-        made |= keys
-    return _Reads(tuple(found), frozenset(made), count, frozenset(by))
+        if not keys <= made:
+            news.append(step)
+            made |= keys
+    return _Reads(tuple(news), frozenset(made), frozenset(by))
 
 
 def _aside(trajectory: Trajectory, calls: Sequence[ToolCall]) -> bool:

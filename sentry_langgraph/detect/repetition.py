@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from sentry_langgraph.detect.access import access_of
+from sentry_langgraph.detect.access import COMMANDS, access_of
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.detect.novelty import reworded
 from sentry_langgraph.detect.stretch import (
@@ -87,10 +87,11 @@ class _Look:
     stretch: Sequence[Seen]
     stale: Stale
     again: bool
+    reworded: bool
 
     @property
     def old(self) -> int:
-        """Steps that brought nothing new; the proposed one counts if all of it was asked before."""
+        """Steps that brought nothing new; the proposed one counts if all of it was made before."""
         return self.stale.count + self.again
 
     def goes_over(self, least: int) -> bool:
@@ -134,14 +135,34 @@ class Repetition:
         if not proposed:
             return ()
         repeats = _may_repeat(proposed, steps)
-        if not (repeats or _same_again(steps)):
+        wordy = self._options.reworded and _may_reword(proposed, steps)
+        if not (repeats or wordy or self._may_fail_again(proposed, steps)):
             return ()
         look = self._look(trajectory, proposed)
         found = None
-        if repeats or look.again:
+        if repeats or wordy:
             found = self._cycle(look) or self._exact(look) or self._stale(look)
         found = found or self._same_error(look)
         return () if found is None else (self._finding(trajectory, found),)
+
+    def _may_fail_again(
+        self, proposed: Sequence[tuple[ToolCall, ToolSpec]], steps: Sequence[Step]
+    ) -> bool:
+        """Whether a proposed tool has failed often enough: quick, and never wrong with a no."""
+        least = self._options.same_error_at - 1
+        if least < 0 or all(seen.status != "error" for seen in steps[-1].observations):
+            return False
+        failed = [
+            call.name
+            for step in steps
+            for seen in step.observations
+            if seen.status == "error" and not seen.own
+            for call in step.calls
+            if call.id == seen.call_id
+        ]
+        return len(failed) >= least and any(
+            failed.count(call.name) >= least for call, _ in proposed
+        )
 
     def _look(self, trajectory: Trajectory, proposed: Sequence[tuple[ToolCall, ToolSpec]]) -> _Look:
         seen = executed(trajectory)
@@ -149,25 +170,14 @@ class Repetition:
         made = stale(stretch, reworded=self._options.reworded)
         keyed = tuple((call, spec, call_key(call, spec)) for call, spec in proposed)
         counted = [(call, key) for call, spec, key in keyed if counts(spec)]
-        again = bool(counted) and all(
-            self._asked_before(call, key, stretch) for call, key in counted
+        again = bool(counted) and all(_made_before(key, stretch) for _, key in counted)
+        other_words = (
+            self._options.reworded
+            and not again
+            and bool(counted)
+            and all(_asked_before(call, key, stretch) for call, key in counted)
         )
-        return _Look(trajectory, keyed, seen, stretch, made, again)
-
-    def _asked_before(self, call: ToolCall, key: str, stretch: Sequence[Seen]) -> bool:
-        for one in stretch:
-            if one.result is None or one.outage:
-                continue
-            if one.key == key:
-                return True
-            if (
-                self._options.reworded
-                and one.call.name == call.name
-                and not one.batch
-                and reworded(one.call.args or {}, call.args or {})
-            ):
-                return True
-        return False
+        return _Look(trajectory, keyed, seen, stretch, made, again, other_words)
 
     def _exact(self, look: _Look) -> _Loop | None:
         best: tuple[int, ToolCall, str, bool] | None = None
@@ -179,7 +189,7 @@ class Repetition:
                 continue
             if best is None or count > best[0]:
                 hold = count >= (spec.hold_at or self._options.hold_at) or going_over
-                hold = hold and not last.outage
+                hold = hold and not last.outage  # trying again after an outage is not wrong
                 best = (count, call, key, hold)
         if best is None:
             return None
@@ -202,8 +212,6 @@ class Repetition:
         options = self._options
         if spec.advise_at is not None:
             return spec.advise_at
-        if last.outage:  # trying again after an outage is right, and not for ever
-            return max(options.hold_at, options.advise_at)
         if options.advise_reads_at is not None and not last.failed:
             return options.advise_reads_at if access_of(call, spec).reads else options.advise_at
         return options.advise_at
@@ -248,7 +256,9 @@ class Repetition:
         return periodic(rows(look.stretch), period) >= period + least - 1
 
     def _stale(self, look: _Look) -> _Loop | None:
-        if not look.again or not look.goes_over(self._options.stale_at):
+        if not (look.again or (look.reworded and look.stale.reworded)):
+            return None
+        if not look.goes_over(self._options.stale_at):
             return None
         members = look.stale.keys | look.keys
         return _Loop(
@@ -262,7 +272,7 @@ class Repetition:
                 f"{look.old} steps since the last change repeat earlier ones "
                 "and brought nothing new"
             ),
-            hold=self._stale_holds(look),
+            hold=look.again and self._stale_holds(look),
         )
 
     def _stale_holds(self, look: _Look) -> bool:
@@ -330,17 +340,33 @@ def _may_repeat(proposed: Sequence[tuple[ToolCall, ToolSpec]], steps: Sequence[S
     return False
 
 
-def _same_again(steps: Sequence[Step]) -> bool:
-    """Whether the newest step failed, or brought a result that the window already had."""
-    for newest in steps[-1].observations:
-        if newest.status == "error":
-            return True
-        known = newest.digest
-        for step in steps[:-1]:
-            for earlier in step.observations:
-                if earlier.digest == known:
-                    return True
-    return False
+def _may_reword(proposed: Sequence[tuple[ToolCall, ToolSpec]], steps: Sequence[Step]) -> bool:
+    """Whether a proposed call asks in words, after a result that the window already had."""
+    wordy = any(
+        isinstance(value, str) and " " in value and name not in COMMANDS
+        for call, _ in proposed
+        for name, value in (call.args or {}).items()
+    )
+    if not wordy or not steps[-1].observations:
+        return False
+    known = steps[-1].observations[0].digest
+    return any(seen.digest == known for step in steps[:-1] for seen in step.observations)
+
+
+def _made_before(key: str, stretch: Sequence[Seen]) -> bool:
+    """Whether a call was made in the stretch, and answered."""
+    return any(one.key == key and one.result is not None and not one.outage for one in stretch)
+
+
+def _asked_before(call: ToolCall, key: str, stretch: Sequence[Seen]) -> bool:
+    """Whether a call was made in the stretch, be it in other words."""
+    return _made_before(key, stretch) or any(
+        one.call.name == call.name
+        and not one.batch
+        and one.result is not None
+        and reworded(one.call.args or {}, call.args or {})
+        for one in stretch
+    )
 
 
 def _last_failed(tool: str, trajectory: Trajectory) -> bool:
