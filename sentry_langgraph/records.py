@@ -168,6 +168,7 @@ class ToolSpec:
         free_args: Arguments whose values the agent may make up.
         advise_at: Identical calls before advice, for this tool; None is the detector's.
         hold_at: Identical calls before one is held, for this tool; None is the detector's.
+        known_by: How `read_only` is known: `configuration`, `hint`, `name`, or empty.
     """
 
     name: str
@@ -185,6 +186,7 @@ class ToolSpec:
     free_args: frozenset[str] = frozenset()
     advise_at: int | None = None
     hold_at: int | None = None
+    known_by: Literal["configuration", "hint", "name", ""] = ""
 
     @property
     def required(self) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ def calibrate_command(
             message += f" ({left_out:,} runs are left out: they are not recorded as successful)"
         console(error=True).print(plain(message), style="red")
         raise typer.Exit(1) from error
-    text = settings_text(settings, found, datetime.now(UTC))
+    text = settings_text(scorer.config, found, datetime.now(UTC))
     if problems := check_yaml(text):
         raise refused(f"the settings would not be valid: {problems[0]}")
     if output is None:

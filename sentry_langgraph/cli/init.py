@@ -8,17 +8,23 @@ from typing import Annotated
 import typer
 
 from sentry_langgraph.cli.text import console, plain
-from sentry_langgraph.config.starter import starter_text
+from sentry_langgraph.config.presets import PresetName
+from sentry_langgraph.config.starter import render_starter, starter_text
 
 
 def init(
     path: Annotated[Path, typer.Argument(help="The file to write.")] = Path("sentry.yaml"),
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    preset: Annotated[
+        PresetName | None,
+        typer.Option("--preset", help="Name a preset in the file, and show what it decides."),
+    ] = None,
 ) -> None:
     """Write a starter file with every setting, its default and its meaning."""
+    text = starter_text() if preset is None else render_starter(preset)
     try:
         with path.open("w" if force else "x", encoding="utf-8") as stream:
-            stream.write(starter_text())
+            stream.write(text)
     except FileExistsError:
         _refuse(f"{path} exists; pass --force to replace it")
     except (OSError, ValueError) as error:

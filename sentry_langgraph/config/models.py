@@ -8,12 +8,15 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from sentry_langgraph.config.environment import Preset, choose
+from sentry_langgraph.config.presets import preset_detectors, with_preset
 from sentry_langgraph.detect import build_detectors
 from sentry_langgraph.detect.judge import Judge, JudgeOptions
 from sentry_langgraph.learn import LearnOptions
 from sentry_langgraph.options import ModelOptions, Options, PositiveCount, Switch
 from sentry_langgraph.pipeline import Pipeline
 from sentry_langgraph.playbook.options import PlaybookOptions
+from sentry_langgraph.records import Catalog
 from sentry_langgraph.route import RepairOptions
 from sentry_langgraph.taxonomy import Label
 from sentry_langgraph.verify import VerifyOptions
@@ -62,6 +65,8 @@ class SentryConfig(Options):
         mode: `active` repairs; `shadow` records what would have happened and touches nothing;
             `off` wires nothing.
         window: Steps that detectors look back.
+        preset: Settings of the detectors for a kind of environment; `auto` takes the one that
+            fits the tools, and logs which and why.
         detectors: Entries with `kind` and options. An entry changes a default detector or adds
             one; `enabled: false` switches one off.
         repair: The ladder and its budgets.
@@ -76,6 +81,7 @@ class SentryConfig(Options):
 
     mode: Literal["active", "shadow", "off"] = "active"
     window: Annotated[PositiveCount, Field(le=200)] = 20
+    preset: Literal["auto", "chat", "api", "shell", "search"] = "auto"
     detectors: tuple[dict[str, Any], ...] = ()
     repair: RepairOptions = RepairOptions()
     verify: VerifyOptions = VerifyOptions()
@@ -132,15 +138,27 @@ class SentryConfig(Options):
             or self.learn.wording == "judge"
         )
 
-    def pipeline(self, *, judge: bool = False) -> Pipeline:
+    def preset_for(self, catalog: Catalog | None = None) -> Preset:
+        """The preset in force, and why.
+
+        Args:
+            catalog: The tools of the agent, which `auto` looks at.
+        """
+        if self.preset != "auto":
+            return Preset(self.preset, "the settings say so")
+        return choose(catalog if catalog is not None else Catalog())
+
+    def pipeline(self, catalog: Catalog | None = None, *, judge: bool = False) -> Pipeline:
         """The configured stages.
 
         Args:
+            catalog: The tools of the agent, which the preset `auto` looks at.
             judge: Whether the program gives a model for the judge, which then runs without
                 being listed; with `enabled: false` in its entry it still does not look for
                 failures.
         """
-        built = build_detectors(self.detectors)
+        preset = preset_detectors(self.preset_for(catalog).name)
+        built = build_detectors(with_preset(self.detectors, preset))
         found = next((one for _, one in built if isinstance(one, Judge)), None)
         if found is None and judge and self.judge_options.enabled:
             found = Judge(self.judge_options)

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from sentry_langgraph.config.describe import meanings, section, summary
 from sentry_langgraph.config.models import SentryConfig
+from sentry_langgraph.config.presets import PresetName, preset_detectors
 from sentry_langgraph.config.schema import built_in_options, on_request_options
 from sentry_langgraph.config.strict_yaml import read_yaml
 from sentry_langgraph.detect.registry import BUILT_IN, ON_REQUEST
@@ -43,14 +44,23 @@ def starter_text() -> str:
     return files("sentry_langgraph.config").joinpath(STARTER).read_text(encoding="utf-8")
 
 
-def render_starter() -> str:
-    """The text of the starter file, made from the models."""
+def render_starter(preset: PresetName | None = None) -> str:
+    """The text of the starter file, made from the models.
+
+    What a preset decides stands there as a comment, because a line of the file would win.
+
+    Args:
+        preset: The preset that the file names and whose values it shows; None is `auto`, with
+            the detectors' own defaults.
+    """
     blocks = [_HEAD]
     for name, text in meanings(SentryConfig).items():
         default = SentryConfig.model_fields[name].get_default(call_default_factory=True)
         head = _comment(text, 0)
         if name == "detectors":
-            blocks.append(f"{head}detectors:\n{_detectors()}")
+            blocks.append(f"{head}detectors:\n{_detectors(preset)}")
+        elif name == "preset":
+            blocks.append(f"{head}preset: {preset or default}\n")
         elif isinstance(default, BaseModel):
             blocks.append(f"{head}{name}:\n{_keys(default, 2)}")
         else:
@@ -74,11 +84,13 @@ def scalar(value: Any) -> str:
     return json.dumps(value)
 
 
-def _detectors() -> str:
+def _detectors(preset: PresetName | None) -> str:
     blocks = []
+    decided = _decided(preset)
     for kind, model in built_in_options().items():
         about = summary(BUILT_IN[kind])  # type: ignore[arg-type]
-        blocks.append(f"{_comment(about, 2)}  - kind: {kind}\n{_keys(model(), 4)}")
+        keys = _keys(model(), 4, decided.get(kind, {}))
+        blocks.append(f"{_comment(about, 2)}  - kind: {kind}\n{keys}")
     blocks += [_left_out(kind, model()) for kind, model in on_request_options().items()]
     return "\n".join(blocks)
 
@@ -92,13 +104,21 @@ def _left_out(kind: str, options: BaseModel) -> str:
     return f"{_comment(about, 2)}  # - kind: {kind}\n{lines}"
 
 
-def _keys(options: BaseModel, indent: int) -> str:
+def _decided(preset: PresetName | None) -> dict[str, Mapping[str, Any]]:
+    """What presets decide, by kind of detector, with the values of `preset`."""
+    return {entry["kind"]: entry for entry in preset_detectors(preset or "chat")}
+
+
+def _keys(options: BaseModel, indent: int, decided: Mapping[str, Any] | None = None) -> str:
     lines = ""
     space = " " * indent
     for name, text in meanings(type(options)).items():
         value = getattr(options, name)
         lines += _comment(text, indent)
-        if section(type(options).model_fields[name].annotation) is not None:
+        if decided and name in decided:
+            lines += f"{space}# The preset decides; a line of yours wins.\n"
+            lines += f"{space}# {name}: {scalar(decided[name])}\n"
+        elif section(type(options).model_fields[name].annotation) is not None:
             lines += f"{space}{name}:\n{_keys(value, indent + 2)}"
         else:
             lines += f"{space}{name}: {scalar(value)}\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from sentry_langgraph.config.models import ToolOptions
 from sentry_langgraph.detect.naming import reads_by_name
@@ -32,12 +32,13 @@ def tool_spec(
         hints: Its MCP annotations, such as `readOnlyHint`.
     """
     said = hints or {}
+    read_only, known_by = _read_only(name, options, said)
     return ToolSpec(
         name=name,
         description=description[:_DESCRIPTION_KEPT],
         parameters=parameters or {},
         check=check,
-        read_only=_read_only(name, options, said),
+        read_only=read_only,
         polling=options.polling,
         exempt=frozenset(options.exempt),
         ignore_args=frozenset(options.ignore_args),
@@ -48,19 +49,25 @@ def tool_spec(
         free_args=frozenset(options.free_args),
         advise_at=options.advise_at,
         hold_at=options.hold_at,
+        known_by=known_by,
     )
 
 
-def _read_only(name: str, options: ToolOptions, hints: Mapping[str, Any]) -> bool | None:
+def _read_only(
+    name: str, options: ToolOptions, hints: Mapping[str, Any]
+) -> tuple[bool | None, Literal["configuration", "hint", "name", ""]]:
     """The configuration decides, then MCP hints, then the name."""
     if options.read_only is not None:
-        return options.read_only
+        return options.read_only, "configuration"
     if options.mutating is not None:
-        return not options.mutating
+        return not options.mutating, "configuration"
     said = _said(hints, "readOnlyHint")
     if said is not None:
-        return said
-    return False if _said(hints, "destructiveHint") else reads_by_name(name)
+        return said, "hint"
+    if _said(hints, "destructiveHint"):
+        return False, "hint"
+    by_name = reads_by_name(name)
+    return by_name, "" if by_name is None else "name"
 
 
 def _said(hints: Mapping[str, Any], name: str) -> bool | None:

@@ -8,28 +8,40 @@ Sentry itself held stay part of the streak.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from sentry_langgraph.detect.access import COMMANDS, access_of
 from sentry_langgraph.detect.base import DetectorOptions, Threshold
-from sentry_langgraph.options import Count, PositiveCount
-from sentry_langgraph.records import Finding, Observation, Step, ToolCall, ToolSpec, Trajectory
+from sentry_langgraph.detect.novelty import reworded
+from sentry_langgraph.detect.stretch import (
+    Seen,
+    Stale,
+    counts,
+    executed,
+    periodic,
+    rows,
+    since_last_change,
+    spec_of,
+    stale,
+    streak,
+)
+from sentry_langgraph.options import Count, PositiveCount, Switch
+from sentry_langgraph.records import Finding, Step, ToolCall, ToolSpec, Trajectory
 from sentry_langgraph.signature import VOLATILE, call_key, digest
 from sentry_langgraph.taxonomy import Label, Severity
 
-_INFRASTRUCTURE = re.compile(
-    r"\b(?:timed? ?out|timeout|rate.?limit|too many requests|429|50[0234]|bad gateway|"
-    r"service unavailable|temporarily unavailable|connection (?:refused|reset|aborted|error)|"
-    r"overloaded)\b",
-    re.IGNORECASE,
-)
-_NUMBERS = re.compile(r"\d+")
-_UNKNOWN = ToolSpec("")
 _NEVER = 1_000_000
+_ONLY_EXACT = {"stale_at": 0, "same_error_at": 0}
+_ONLY_STALE = {
+    "advise_at": _NEVER,
+    "advise_reads_at": None,
+    "hold_at": _NEVER,
+    "same_error_at": 0,
+}
 
 
 class RepetitionOptions(DetectorOptions):
@@ -37,37 +49,92 @@ class RepetitionOptions(DetectorOptions):
 
     Attributes:
         advise_at: Identical calls with identical results before advice is given.
-        hold_at: Identical calls, or calls that brought nothing new, before one is held.
+        hold_at: Identical calls with identical results before one is held.
+        advise_reads_at: As `advise_at`, for look-ups that worked; `null` is the same.
+        stale_at: Steps that brought nothing new, over all tools, before advice; 0 is off. Steps
+            that do bring something new are taken off.
+        stale_hold_at: Steps that brought nothing new before one is held.
         max_period: Longest cycle that is looked for, in steps.
-        stale_at: Calls that brought nothing new, over all tools, before advice; 0 is off.
+        reworded: Whether a question in other words, with the answer of before, brings nothing
+            new.
         same_error_at: Calls of one tool in a row that end in the same error before advice;
             0 is off.
     """
 
     advise_at: Annotated[PositiveCount, Field(ge=2)] = 3
     hold_at: Annotated[PositiveCount, Field(ge=2)] = 6
+    advise_reads_at: Annotated[PositiveCount, Field(ge=2)] | None = None
+    stale_at: Count = 3
+    stale_hold_at: PositiveCount = 5
     max_period: Annotated[PositiveCount, Field(le=20)] = 5
-    stale_at: Count = 4
+    reworded: Switch = True
     same_error_at: Count = 4
 
     thresholds: ClassVar[tuple[Threshold, ...]] = (
-        Threshold("advise_at", off={"stale_at": 0, "same_error_at": 0}),
-        Threshold("stale_at", off={"advise_at": _NEVER, "hold_at": _NEVER, "same_error_at": 0}),
-        Threshold("same_error_at", off={"advise_at": _NEVER, "hold_at": _NEVER, "stale_at": 0}),
-        Threshold("hold_at", hold=True, above="advise_at", same=("advise_at", "stale_at")),
+        Threshold("advise_at", off={"advise_reads_at": None, **_ONLY_EXACT}),
+        Threshold("stale_at", off=_ONLY_STALE),
+        Threshold("same_error_at", off={**_ONLY_STALE, "stale_at": 0}),
+        Threshold(
+            "hold_at",
+            hold=True,
+            above="advise_at",
+            same=("advise_at",),
+            off={"advise_reads_at": None, **_ONLY_EXACT},
+        ),
+        Threshold(
+            "stale_hold_at", hold=True, above="stale_at", same=("stale_at",), off=_ONLY_STALE
+        ),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """One executed call, reduced to what is compared."""
+class _Loop:
+    """A loop in one of its forms, before it becomes a finding."""
 
-    key: str
-    result: str | None  # None: Sentry held it, so nothing is known
-    step: int
+    pattern: str
+    name: str
+    count: int
+    calls: tuple[int, ...]
     tool: str
-    failed: bool
-    error: str
+    related: tuple[str, ...]
+    detail: str
+    hold: bool
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What the rules look at: the proposed calls that can loop, and what was called before."""
+
+    trajectory: Trajectory
+    proposed: tuple[tuple[ToolCall, ToolSpec, str], ...]
+    seen: Sequence[Seen]
+    stretch: Sequence[Seen]
+    stale: Stale
+    again: bool
+    reworded: bool
+
+    @property
+    def old(self) -> int:
+        """Steps that brought nothing new; the proposed one counts if all of it was made before."""
+        return self.stale.count + self.again
+
+    def goes_over(self, least: int) -> bool:
+        """Whether at least so many steps brought nothing new; 0 is never.
+
+        One call alone has thresholds of its own, so there have to be two.
+        """
+        return 0 < least <= self.old and len(self.stale.keys | self.keys) > 1
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Keys of the proposed calls."""
+        return frozenset(key for _, _, key in self.proposed)
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """Positions of the proposed calls."""
+        return tuple(call.index for call, _, _ in self.proposed)
 
 
 class Repetition:
@@ -80,172 +147,168 @@ class Repetition:
 
     def detect(self, trajectory: Trajectory) -> Iterable[Finding]:
         """At most one finding: the clearest form of the loop."""
+        steps = trajectory.steps
+        if not steps:
+            return ()
         proposed = [
             (call, spec)
             for call in trajectory.proposal.calls
             if call.args is not None
-            and not (spec := self._spec(trajectory, call.name)).polling
+            and not (spec := spec_of(trajectory, call.name)).polling
             and Label.REPETITION_OR_LOOPING not in spec.exempt
         ]
-        if not proposed or not trajectory.steps:
+        if not proposed:
             return ()
-        if not _may_repeat(proposed, trajectory.steps) and not _errs(trajectory):
+        repeats = _may_repeat(proposed, steps)
+        wordy = self._options.reworded and _may_reword(proposed, steps)
+        if not (repeats or wordy or self._may_fail_again(proposed, steps)):
             return ()
-        keys = [call_key(call, spec) for call, spec in proposed]
-        seen = self._executed(trajectory)
-        if not {one.key for one in seen}.isdisjoint(keys):
-            stretch = _since_last_change(seen, trajectory)
-            for rule in (self._cycle, self._exact, self._stale):
-                found = rule(trajectory, proposed, keys, stretch, seen)
-                if found is not None:
-                    return (found,)
-        found = self._same_error(trajectory, proposed, seen)
-        return (found,) if found is not None else ()
+        look = self._look(trajectory, proposed)
+        found = None
+        if repeats or wordy:
+            found = self._cycle(look) or self._exact(look) or self._stale(look)
+        found = found or self._same_error(look)
+        return () if found is None else (self._finding(trajectory, found),)
 
-    def _spec(self, trajectory: Trajectory, name: str) -> ToolSpec:
-        return trajectory.catalog.tools.get(name, _UNKNOWN)
-
-    def _executed(self, trajectory: Trajectory) -> list[_Seen]:
-        executed: list[_Seen] = []
-        for position, step in enumerate(trajectory.steps):
-            for call in step.calls:
-                executed.append(self._seen(trajectory, step, position, call))
-        return executed
-
-    def _seen(self, trajectory: Trajectory, step: Step, position: int, call: ToolCall) -> _Seen:
-        result = step.observation_of(call)
-        known = result is not None and not result.own
-        failed = result is not None and result.status == "error"
-        return _Seen(
-            key=call_key(call, self._spec(trajectory, call.name)),
-            result=result.digest if result is not None and known else None,
-            step=position,
-            tool=call.name,
-            failed=failed,
-            error=_error_form(result) if result is not None and known and failed else "",
+    def _may_fail_again(
+        self, proposed: Sequence[tuple[ToolCall, ToolSpec]], steps: Sequence[Step]
+    ) -> bool:
+        """Whether a proposed tool has failed often enough: quick, and never wrong with a no."""
+        least = self._options.same_error_at - 1
+        if least < 0 or all(seen.status != "error" for seen in steps[-1].observations):
+            return False
+        failed = [
+            call.name
+            for step in steps
+            for seen in step.observations
+            if seen.status == "error" and not seen.own
+            for call in step.calls
+            if call.id == seen.call_id
+        ]
+        return len(failed) >= least and any(
+            failed.count(call.name) >= least for call, _ in proposed
         )
 
-    def _exact(
-        self,
-        trajectory: Trajectory,
-        proposed: Sequence[tuple[ToolCall, ToolSpec]],
-        keys: Sequence[str],
-        stretch: Sequence[_Seen],
-        seen: Sequence[_Seen],
-    ) -> Finding | None:
-        best: tuple[int, ToolCall, str] | None = None
-        for (call, _), key in zip(proposed, keys, strict=True):
-            count = _streak(key, stretch) + 1
-            if count >= self._options.advise_at and (best is None or count > best[0]):
-                best = (count, call, key)
+    def _look(self, trajectory: Trajectory, proposed: Sequence[tuple[ToolCall, ToolSpec]]) -> _Look:
+        seen = executed(trajectory)
+        stretch = since_last_change(seen)
+        made = stale(stretch, reworded=self._options.reworded)
+        keyed = tuple((call, spec, call_key(call, spec)) for call, spec in proposed)
+        counted = [(call, key) for call, spec, key in keyed if counts(spec)]
+        again = bool(counted) and all(_made_before(key, stretch) for _, key in counted)
+        other_words = (
+            self._options.reworded
+            and not again
+            and bool(counted)
+            and all(_asked_before(call, key, stretch) for call, key in counted)
+        )
+        return _Look(trajectory, keyed, seen, stretch, made, again, other_words)
+
+    def _exact(self, look: _Look) -> _Loop | None:
+        best: tuple[int, ToolCall, str, bool] | None = None
+        going_over = self._stale_holds(look)
+        for call, spec, key in look.proposed:
+            times, last = streak(key, look.stretch)
+            count = times + 1
+            if last is None or count < self._advise_at(call, spec, last):
+                continue
+            if best is None or count > best[0]:
+                hold = count >= (spec.hold_at or self._options.hold_at) or going_over
+                hold = hold and not last.outage  # trying again after an outage is not wrong
+                best = (count, call, key, hold)
         if best is None:
             return None
-        count, call, key = best
-        return self._finding(
-            trajectory,
+        count, call, key, hold = best
+        return _Loop(
             pattern="exact_repeat",
-            key=f"{Label.REPETITION_OR_LOOPING}:{key}",
+            name=key,
             count=count,
-            calls=tuple(
-                call.index for (call, _), own in zip(proposed, keys, strict=True) if own == key
-            ),
+            calls=tuple(call.index for call, _, own in look.proposed if own == key),
             tool=call.name,
             related=(key,),
             detail=(
                 f"this is call {count} of `{call.name}` with the same arguments, "
                 "and the result has not changed"
             ),
+            hold=hold,
         )
 
-    def _cycle(
-        self,
-        trajectory: Trajectory,
-        proposed: Sequence[tuple[ToolCall, ToolSpec]],
-        keys: Sequence[str],
-        stretch: Sequence[_Seen],
-        seen: Sequence[_Seen],
-    ) -> Finding | None:
-        rows = _rows(seen)
-        new = frozenset(keys)
-        for period in range(2, self._options.max_period + 1):
-            needed = period * (self._options.advise_at - 1)
-            if len(rows) < needed or not new <= rows[-period][0]:
+    def _advise_at(self, call: ToolCall, spec: ToolSpec, last: Seen) -> int:
+        options = self._options
+        if spec.advise_at is not None:
+            return spec.advise_at
+        if options.advise_reads_at is not None and not last.failed:
+            return options.advise_reads_at if access_of(call, spec).reads else options.advise_at
+        return options.advise_at
+
+    def _cycle(self, look: _Look) -> _Loop | None:
+        made = rows(look.seen)
+        options = self._options
+        for period in range(2, options.max_period + 1):
+            if len(made) < period or not look.keys <= made[-period][0]:
                 continue
-            length = _periodic(rows, period)
-            if length < needed:
+            length = periodic(made, period)
+            if length < period * (options.advise_at - 1) and not self._in_order(look, period):
                 continue
-            members = frozenset().union(*(row[0] for row in rows[-period:]))
-            if len(members) < 2:
+            members = frozenset().union(*(row[0] for row in made[-period:]))
+            inside = [one for one in look.seen if one.key in members]
+            if len(members) < 2 or any(one.outage for one in inside):
                 continue
-            tools = sorted({one.tool for one in seen if one.key in members})
+            tools = sorted({one.call.name for one in inside})
             count = (length + 1 + period - 1) // period
-            return self._finding(
-                trajectory,
+            return _Loop(
                 pattern="cycle",
-                key=f"{Label.REPETITION_OR_LOOPING}:cycle:{digest('|'.join(sorted(members)))}",
+                name=f"cycle:{digest('|'.join(sorted(members)))}",
                 count=count,
-                calls=tuple(call.index for call, _ in proposed),
-                tool=proposed[0][0].name,
+                calls=look.indices,
+                tool=look.proposed[0][0].name,
                 related=tuple(sorted(members)),
                 detail=(
                     f"the steps repeat with period {period}: "
                     + " → ".join(f"`{name}`" for name in tools)
                     + ", with the same results each time"
                 ),
-                period=period,
-                tools=tools,
+                hold=count >= options.hold_at or self._stale_holds(look),
+                evidence={"period": period, "tools": tools},
             )
         return None
 
-    def _stale(
-        self,
-        trajectory: Trajectory,
-        proposed: Sequence[tuple[ToolCall, ToolSpec]],
-        keys: Sequence[str],
-        stretch: Sequence[_Seen],
-        seen: Sequence[_Seen],
-    ) -> Finding | None:
-        if not self._options.stale_at:
+    def _in_order(self, look: _Look, period: int) -> bool:
+        """Whether what brought nothing new comes back in the order of before."""
+        least = self._options.stale_at
+        if not least or look.old < least:
+            return False
+        return periodic(rows(look.stretch), period) >= period + least - 1
+
+    def _stale(self, look: _Look) -> _Loop | None:
+        if not (look.again or (look.reworded and look.stale.reworded)):
             return None
-        known: set[tuple[str, str | None]] = set()
-        last: dict[str, str | None] = {}
-        stale = 0
-        for one in stretch:
-            if one.result is None or (one.key, one.result) in known:
-                stale += 1
-            known.add((one.key, one.result))
-            last[one.key] = one.result
-        repeated = [
-            (call, key) for (call, _), key in zip(proposed, keys, strict=True) if key in last
-        ]
-        count = stale + 1
-        if not repeated or count < self._options.stale_at:
+        if not look.goes_over(self._options.stale_at):
             return None
-        call = repeated[0][0]
-        return self._finding(
-            trajectory,
-            pattern="nothing_new",
-            key=f"{Label.REPETITION_OR_LOOPING}:nothing_new",
-            count=count,
-            calls=tuple(call.index for call, _ in repeated),
-            tool=call.name,
-            related=tuple(sorted(last)),
+        members = look.stale.keys | look.keys
+        return _Loop(
+            pattern="reworded" if look.stale.reworded else "nothing_new",
+            name="nothing_new",
+            count=look.old,
+            calls=look.indices,
+            tool=look.proposed[0][0].name,
+            related=tuple(sorted(members)),
             detail=(
-                f"{count} calls since the last change repeat earlier ones and brought nothing new"
+                f"{look.old} steps since the last change repeat earlier ones "
+                "and brought nothing new"
             ),
+            hold=look.again and self._stale_holds(look),
         )
 
-    def _same_error(
-        self,
-        trajectory: Trajectory,
-        proposed: Sequence[tuple[ToolCall, ToolSpec]],
-        seen: Sequence[_Seen],
-    ) -> Finding | None:
+    def _stale_holds(self, look: _Look) -> bool:
+        return bool(self._options.stale_at) and look.goes_over(self._options.stale_hold_at)
+
+    def _same_error(self, look: _Look) -> _Loop | None:
         if not self._options.same_error_at:
             return None
-        for call, _ in proposed:
-            own = [one for one in seen if one.tool == call.name]
-            if not own or not own[-1].error:
+        for call, spec, _ in look.proposed:
+            own = [one for one in look.seen if one.call.name == call.name]
+            if not own or not own[-1].error or spec.batch:
                 continue
             error = own[-1].error
             count = 1
@@ -254,10 +317,9 @@ class Repetition:
                     break
                 count += 1
             if count >= self._options.same_error_at:
-                return self._finding(
-                    trajectory,
+                return _Loop(
                     pattern="same_error",
-                    key=f"{Label.REPETITION_OR_LOOPING}:error:{call.name}:{error}",
+                    name=f"error:{call.name}:{error}",
                     count=count,
                     calls=(call.index,),
                     tool=call.name,
@@ -265,38 +327,29 @@ class Repetition:
                     detail=(
                         f"`{call.name}` has failed {count - 1} times in a row with the same error"
                     ),
-                    severity=Severity.ADVISE,
+                    hold=False,
                 )
         return None
 
-    def _finding(
-        self,
-        trajectory: Trajectory,
-        *,
-        pattern: str,
-        key: str,
-        count: int,
-        calls: tuple[int, ...],
-        tool: str,
-        related: tuple[str, ...],
-        detail: str,
-        severity: Severity | None = None,
-        **evidence: object,
-    ) -> Finding:
-        hold = count >= self._options.hold_at
-        failing = _last_failed(tool, trajectory)
+    def _finding(self, trajectory: Trajectory, loop: _Loop) -> Finding:
+        failing = _last_failed(loop.tool, trajectory)
         return Finding(
             Label.REPETITION_OR_LOOPING,
             trajectory.proposal.id,
-            key=key,
-            confidence=0.9 if count > self._options.advise_at else 0.8,
-            severity=severity or (Severity.HOLD if hold else Severity.ADVISE),
-            detail=detail,
-            evidence={"count": count, "tool": tool, "failing": failing, **evidence},
-            calls=calls,
-            tool=tool,
-            pattern=pattern,
-            related=related,
+            key=f"{Label.REPETITION_OR_LOOPING}:{loop.name}",
+            confidence=0.9 if loop.count > self._options.advise_at else 0.8,
+            severity=Severity.HOLD if loop.hold else Severity.ADVISE,
+            detail=loop.detail,
+            evidence={
+                "count": loop.count,
+                "tool": loop.tool,
+                "failing": failing,
+                **loop.evidence,
+            },
+            calls=loop.calls,
+            tool=loop.tool,
+            pattern=loop.pattern,
+            related=loop.related,
         )
 
 
@@ -312,6 +365,35 @@ def _may_repeat(proposed: Sequence[tuple[ToolCall, ToolSpec]], steps: Sequence[S
     return False
 
 
+def _may_reword(proposed: Sequence[tuple[ToolCall, ToolSpec]], steps: Sequence[Step]) -> bool:
+    """Whether a proposed call asks in words, after a result that the window already had."""
+    wordy = any(
+        isinstance(value, str) and " " in value and name not in COMMANDS
+        for call, _ in proposed
+        for name, value in (call.args or {}).items()
+    )
+    if not wordy or not steps[-1].observations:
+        return False
+    known = steps[-1].observations[0].digest
+    return any(seen.digest == known for step in steps[:-1] for seen in step.observations)
+
+
+def _made_before(key: str, stretch: Sequence[Seen]) -> bool:
+    """Whether a call was made in the stretch, and answered."""
+    return any(one.key == key and one.result is not None and not one.outage for one in stretch)
+
+
+def _asked_before(call: ToolCall, key: str, stretch: Sequence[Seen]) -> bool:
+    """Whether a call was made in the stretch, be it in other words."""
+    return _made_before(key, stretch) or any(
+        one.call.name == call.name
+        and not one.batch
+        and one.result is not None
+        and reworded(one.call.args or {}, call.args or {})
+        for one in stretch
+    )
+
+
 def _last_failed(tool: str, trajectory: Trajectory) -> bool:
     """Whether the latest real result of the loop was an error."""
     for step in reversed(trajectory.steps):
@@ -320,71 +402,3 @@ def _last_failed(tool: str, trajectory: Trajectory) -> bool:
             if call.name == tool and result is not None and not result.own:
                 return result.status == "error"
     return False
-
-
-def _errs(trajectory: Trajectory) -> bool:
-    return any(seen.status == "error" for seen in trajectory.steps[-1].observations)
-
-
-def _error_form(result: Observation) -> str:
-    """The error without its numbers; empty for faults of the infrastructure."""
-    text = result.text[:2000]
-    return "" if _INFRASTRUCTURE.search(text) else digest(_NUMBERS.sub("0", text))
-
-
-def _since_last_change(seen: Sequence[_Seen], trajectory: Trajectory) -> Sequence[_Seen]:
-    """The calls after the last successful change.
-
-    A change that only repeats itself is no change. Where nothing says whether a tool reads or
-    writes, a success with a new result may have been one.
-    """
-    known: set[tuple[str, str | None]] = set()
-    tools = trajectory.catalog.tools
-    start = 0
-    for position, one in enumerate(seen):
-        new = (one.key, one.result) not in known
-        known.add((one.key, one.result))
-        spec = tools.get(one.tool, _UNKNOWN)
-        if new and not one.failed and one.result is not None and spec.read_only is not True:
-            first_of_its_kind = all(other.key != one.key for other in seen[:position])
-            if first_of_its_kind:
-                start = position
-    return seen[start:]
-
-
-def _streak(key: str, stretch: Sequence[_Seen]) -> int:
-    """How often `key` came back with its latest result, held calls included."""
-    count = 0
-    result: str | None = None
-    for one in reversed(stretch):
-        if one.key != key:
-            continue
-        if one.result is not None:
-            if result is not None and one.result != result:
-                break
-            result = one.result
-        count += 1
-    return count if result is not None else 0
-
-
-def _rows(seen: Sequence[_Seen]) -> list[tuple[frozenset[str], frozenset[str | None]]]:
-    """The steps as sets of calls and of results, oldest first."""
-    rows: dict[int, tuple[set[str], set[str | None]]] = {}
-    for one in seen:
-        calls, results = rows.setdefault(one.step, (set(), set()))
-        calls.add(one.key)
-        if one.result is not None:
-            results.add(f"{one.key}={one.result}")
-    return [(frozenset(calls), frozenset(results)) for calls, results in rows.values()]
-
-
-def _periodic(rows: Sequence[tuple[frozenset[str], frozenset[str | None]]], period: int) -> int:
-    """How many rows at the end repeat with `period`, results included."""
-    length = min(period, len(rows))
-    for position in range(len(rows) - 1 - period, -1, -1):
-        earlier, later = rows[position], rows[position + period]
-        same_results = earlier[1] == later[1] or not earlier[1] or not later[1]
-        if earlier[0] != later[0] or not same_results:
-            break
-        length += 1
-    return length

@@ -13,6 +13,7 @@ from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from sentry_langgraph.config import SentryConfig, load_config
+from sentry_langgraph.config.environment import Preset
 from sentry_langgraph.errors import WiringError
 from sentry_langgraph.graph.anatomy import (
     Loop,
@@ -65,7 +66,13 @@ class SentryGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """A compiled graph with Sentry in it.
 
     The ledger is part of the state (`get_state`) and of no value that `stream` yields.
+
+    Attributes:
+        sentry_presets: The preset of each agent in it, and why it was taken, by the node whose
+            edges lead to the tools; in a subgraph, behind the subgraph's name and a slash.
     """
+
+    sentry_presets: Mapping[str, Preset]
 
     def _visible(self, output_keys: str | Sequence[str] | None) -> str | Sequence[str] | None:
         if output_keys is not None or isinstance(self.stream_channels_asis, str):
@@ -179,7 +186,7 @@ class _Wiring:
         clock: Clock,
     ) -> None:
         self.settings = settings
-        self.pipeline = settings.pipeline(judge=judge_given)
+        self.judge_given = judge_given
         self.playbook = playbook
         self.judges = judges
         self.agent = agent
@@ -188,7 +195,7 @@ class _Wiring:
         self.messages_key = messages_key
         self.clock = clock
 
-    def wrap(self, compiled: AnyCompiled, *, nested: bool = False) -> AnyCompiled | None:
+    def wrap(self, compiled: AnyCompiled, *, nested: bool = False) -> SentryGraph | None:
         """The wrapped graph, or None where there is nothing to wrap."""
         builder = copy_builder(compiled.builder)
         inside = self._wrap_subgraphs(builder)
@@ -197,25 +204,33 @@ class _Wiring:
             agent=None if nested else self.agent,
             tool_nodes=None if nested else self.tool_nodes,
         )
-        if not loops:
-            return _recompiled(builder, compiled) if inside else None
-        self._wire(builder, loops)
-        return _recompiled(builder, compiled)
+        if not loops and inside is None:
+            return None
+        presets = dict(inside or {})
+        if loops:
+            presets |= self._wire(builder, loops)
+        made = _recompiled(builder, compiled)
+        made.sentry_presets = presets
+        return made
 
-    def _wrap_subgraphs(self, builder: StateGraph[Any, Any, Any, Any]) -> bool:
-        found = False
-        for spec in builder.nodes.values():
+    def _wrap_subgraphs(self, builder: StateGraph[Any, Any, Any, Any]) -> dict[str, Preset] | None:
+        """The presets of what is wrapped inside, or None where nothing is."""
+        found: dict[str, Preset] | None = None
+        for name, spec in builder.nodes.items():
             inner = spec.runnable
             if isinstance(inner, CompiledStateGraph) and not isinstance(inner, SentryGraph):
                 wrapped = self.wrap(inner, nested=True)
-                if wrapped is not None:
-                    spec.runnable = wrapped
-                    found = True
-            elif isinstance(inner, SentryGraph):
-                found = True
+                if wrapped is None:
+                    continue
+                spec.runnable = inner = wrapped
+            if isinstance(inner, SentryGraph):
+                presets = inner.sentry_presets.items()
+                found = {**(found or {}), **{f"{name}/{key}": one for key, one in presets}}
         return found
 
-    def _wire(self, builder: StateGraph[Any, Any, Any, Any], loops: Sequence[Loop]) -> None:
+    def _wire(
+        self, builder: StateGraph[Any, Any, Any, Any], loops: Sequence[Loop]
+    ) -> dict[str, Preset]:
         key = self.messages_key or _messages_key(builder, loops)
         schema = view(builder, key)
         replaces = replaces_messages(builder, key)
@@ -232,11 +247,12 @@ class _Wiring:
                 messages_key=key,
                 replaces=replaces,
                 state_keys=tuple(builder.schemas[builder.nodes[loop.model].input_schema]),
-                active=self.pipeline.mode == "active",
+                active=self.settings.mode == "active",
             )
             for loop in loops
         }
         wire(builder, gates, healers, Nodes(gates, self.playbook, key, self.judges), schema)
+        return {name: self.settings.preset_for(gate.catalog) for name, gate in gates.items()}
 
     def _gate(
         self,
@@ -249,15 +265,18 @@ class _Wiring:
         served = [(name, served_by(builder.nodes[name].runnable)) for name in loop.tools]
         shown = bound_tools(builder.nodes[loop.model].runnable)
         _warn_ambiguous(builder.nodes[loop.model].runnable, loop)
+        catalog = catalog_of(
+            [node for _, node in served],
+            self.tools,
+            self.settings.tools,
+            declared=[name_of(tool) for tool in shown],
+        )
+        preset = self.settings.preset_for(catalog)
+        logger.info("%r has the preset %s: %s", loop.router, preset.name, preset.why)
         return Gate(
             loop=loop,
-            pipeline=self.pipeline,
-            catalog=catalog_of(
-                [node for _, node in served],
-                self.tools,
-                self.settings.tools,
-                declared=[name_of(tool) for tool in shown],
-            ),
+            pipeline=self.settings.pipeline(catalog, judge=self.judge_given),
+            catalog=catalog,
             messages_key=key,
             wants_structured="structured_response" in builder.channels,
             splittable=frozenset(name for name, node in served if node is not None),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from sentry_langgraph.config import SentryConfig
+from sentry_langgraph.config.presets import preset_detectors, with_preset
 from sentry_langgraph.detect import DetectorOptions, Threshold
 from sentry_langgraph.detect.registry import BUILT_IN, detector_class
 from sentry_langgraph.pipeline import Pipeline
@@ -69,10 +70,14 @@ class Scorer:
     Args:
         config: The settings that the thresholds belong to.
         tools: The schemas of the tools, for runs that record none.
+
+    Attributes:
+        config: The settings, with the preset of the first run's tools where it was `auto`.
+        measured: The thresholds.
     """
 
     def __init__(self, config: SentryConfig, tools: Sequence[Mapping[str, Any]] | None = None):
-        self._config = config
+        self.config = config
         self._replay = Replay(config, tools)
         self.measured = tuple(_in_force(config))
         self._pipelines: dict[tuple[Setting, int], Pipeline] = {}
@@ -83,8 +88,16 @@ class Scorer:
         Raises:
             RecordingError: The run's tools are no tools.
         """
+        if self.config.preset == "auto":
+            self._fix_preset(recording)
         seen = [prefix.trajectory for prefix in self._replay.prefixes(recording)]
         return {one.setting: self._highest(one, seen) for one in self.measured}
+
+    def _fix_preset(self, recording: Recording) -> None:
+        """Thresholds belong to one preset: the one that the first run's tools ask for."""
+        preset = self.config.preset_for(self._replay.catalog(recording)).name
+        self.config = self.config.model_copy(update={"preset": preset})
+        self.measured = tuple(_in_force(self.config))
 
     def _highest(self, measured: Measured, seen: Sequence[Trajectory]) -> int:
         highest = 0
@@ -121,7 +134,7 @@ class Scorer:
             options = {**measured.options, **threshold.off, **dict.fromkeys(names, value)}
             made = detector_class(measured.setting.kind)
             checked = _options_of(measured.setting.kind).model_validate(options)
-            whole = self._config.pipeline()
+            whole = self.config.pipeline()
             known = replace(whole, detectors=((measured.setting.kind, made(checked)),))
             self._pipelines[key] = known
         return known
@@ -188,7 +201,8 @@ def successes(runs: Iterable[Recording]) -> Iterator[Recording]:
 
 def _in_force(config: SentryConfig) -> Iterator[Measured]:
     """The thresholds of the detectors that run, those that are switched off left out."""
-    given = {entry["kind"]: dict(entry) for entry in config.detectors}
+    preset = preset_detectors(config.preset_for().name)
+    given = {entry["kind"]: dict(entry) for entry in with_preset(config.detectors, preset)}
     for kind in dict.fromkeys([*BUILT_IN, *given]):
         options = {name: value for name, value in given.get(kind, {}).items() if name != "kind"}
         model = _options_of(kind)

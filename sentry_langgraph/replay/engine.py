@@ -119,6 +119,14 @@ class Replay:
         self._unsure = config.repair.confidence
         self.timings = Timings() if timings else None
 
+    def catalog(self, recording: Recording) -> Catalog:
+        """The tools of a run.
+
+        Raises:
+            RecordingError: They are no tools.
+        """
+        return self._catalogs.of(recording)
+
     def prefixes(self, recording: Recording) -> Iterator[Prefix]:
         """What the gate would have seen at every message of the agent.
 
@@ -132,7 +140,7 @@ class Replay:
         known = self._pipelines.get(id(catalog))
         if known is not None and known[0] is catalog:
             return known[1]
-        made = self._config.pipeline()
+        made = self._config.pipeline(catalog)
         if self.timings is not None:
             made = replace(made, detectors=self.timings.of(made.detectors))
         if len(self._pipelines) >= _PIPELINES:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sentry_langgraph.detect.base import Detector, DetectorOptions
+from sentry_langgraph.detect.novelty import same_text
 from sentry_langgraph.records import Finding, ToolSpec, Trajectory
 from sentry_langgraph.runner.step import AgentStep
-from sentry_langgraph.signature import call_key
+from sentry_langgraph.signature import call_key, digest
 from sentry_langgraph.taxonomy import Label, Severity
 
 _NAME_SHOWN = 80
@@ -128,14 +129,14 @@ class ResultAware:
 
     Attributes:
         inner: The configured detector.
-        digest: The digest of the step's result, or None where nothing came back.
+        result: The step's result, or None where nothing came back.
         failed: Whether the step failed.
     """
 
     Options: ClassVar[type[DetectorOptions]] = DetectorOptions
 
     inner: Detector
-    digest: str | None
+    result: str | None
     failed: bool
 
     def detect(self, trajectory: Trajectory) -> Iterable[Finding]:
@@ -145,15 +146,17 @@ class ResultAware:
             for one in self.inner.detect(trajectory)
             if self.failed or one.pattern != "same_error"
         )
-        if not found or self.digest is None or not trajectory.proposal.calls:
+        if not found or self.result is None or not trajectory.proposal.calls:
             return found
         call = trajectory.proposal.calls[0]
         spec = trajectory.catalog.tools.get(call.name, ToolSpec(call.name))
         key = call_key(call, spec)
         results = [
-            seen.digest
+            seen
             for step in trajectory.steps
             for earlier in step.calls
             if call_key(earlier, spec) == key and (seen := step.observation_of(earlier))
         ]
-        return () if results and results[-1] != self.digest else found
+        if not results or results[-1].digest == digest(self.result):
+            return found
+        return found if same_text(results[-1].text, self.result) else ()

@@ -18,11 +18,13 @@ from uuid import uuid4
 
 from sentry_langgraph import ledger
 from sentry_langgraph.config import SentryConfig, load_config
+from sentry_langgraph.config.environment import Preset
 from sentry_langgraph.errors import SentryError
 from sentry_langgraph.judge import Flow, adrive, drive, open_judges
 from sentry_langgraph.pipeline import Outcome, Pipeline
 from sentry_langgraph.playbook import Playbook, open_playbook
 from sentry_langgraph.records import (
+    Catalog,
     Event,
     Proposal,
     Step,
@@ -35,7 +37,6 @@ from sentry_langgraph.runner.reported import ReportedValidity, ResultAware
 from sentry_langgraph.runner.schemas import ActionSchema, catalog_of
 from sentry_langgraph.runner.step import AgentStep, ending, executed, proposed
 from sentry_langgraph.runner.task import OpenTask
-from sentry_langgraph.signature import digest
 from sentry_langgraph.taxonomy import Strategy
 from sentry_langgraph.verify import settled
 
@@ -94,7 +95,8 @@ class SentryRunner:
         clock: Clock = _utc_now,
     ) -> None:
         self._settings = load_config(config)
-        self._pipeline = self._settings.pipeline(judge=judge is not None)
+        self._judge_given = judge is not None
+        self._pipeline = self._settings.pipeline(judge=self._judge_given)
         asks = self._settings.mode != "off" and (judge is not None or self._settings.asks_judge)
         self._acts = Acts(
             pipeline=self._pipeline,
@@ -107,6 +109,7 @@ class SentryRunner:
             if asks
             else None,
         )
+        self._preset: Preset | None = None
         self._open: OpenTask | None = None
         self._last: Summary | None = None
 
@@ -122,6 +125,11 @@ class SentryRunner:
             ConfigError: It can't be read or is wrong, with file, line, key and value.
         """
         return cls(SentryConfig.from_yaml(path), **options)
+
+    @property
+    def preset(self) -> Preset | None:
+        """The preset of the last task that was started, and why it was taken."""
+        return self._preset
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -147,7 +155,7 @@ class SentryRunner:
         """
         catalog = catalog_of(action_schema, self._settings.tools)
         self._finalized()
-        self._open = OpenTask(Task(task_id or uuid4().hex, objective), catalog)
+        self._begin(Task(task_id or uuid4().hex, objective), catalog)
 
     async def astart_task(
         self, objective: str = "", action_schema: ActionSchema = None, *, task_id: str | None = None
@@ -155,7 +163,16 @@ class SentryRunner:
         """As `start_task`."""
         catalog = catalog_of(action_schema, self._settings.tools)
         await asyncio.to_thread(self._finalized)
-        self._open = OpenTask(Task(task_id or uuid4().hex, objective), catalog)
+        self._begin(Task(task_id or uuid4().hex, objective), catalog)
+
+    def _begin(self, task: Task, catalog: Catalog) -> None:
+        preset = self._settings.preset_for(catalog)
+        if preset != self._preset:
+            logger.info("the task has the preset %s: %s", preset.name, preset.why)
+        self._preset = preset
+        self._pipeline = self._settings.pipeline(catalog, judge=self._judge_given)
+        self._acts = replace(self._acts, pipeline=self._pipeline)
+        self._open = OpenTask(task, catalog)
 
     def step(self, step: AgentStep, terminal: bool = False) -> Repair | None:
         """Look at a step that has run.
@@ -302,8 +319,7 @@ def _informed(pipeline: Pipeline, step: AgentStep, ran: Step) -> Pipeline:
             if kind == "action_validity":
                 yield kind, ReportedValidity(detector, step)
             elif kind == "repetition_or_looping":
-                result = digest(step.observation) if step.observation is not None else None
-                yield kind, ResultAware(detector, result, step.status == "error")
+                yield kind, ResultAware(detector, step.observation, step.status == "error")
             else:
                 yield kind, detector
 

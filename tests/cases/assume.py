@@ -12,6 +12,7 @@ _DETECTOR = {
     "loop_hold": ("repetition_or_looping", "hold_at"),
     "max_period": ("repetition_or_looping", "max_period"),
     "same_error": ("repetition_or_looping", "same_error_at"),
+    "over_exploration_after": ("over_exploration", "reads_at"),
     "thinking_steps": ("planning_stall", "thinking_steps"),
 }
 _SECTION = {

@@ -12,6 +12,7 @@ import yaml
 
 from sentry_langgraph.config import SentryConfig
 from sentry_langgraph.config.describe import meanings
+from sentry_langgraph.config.presets import PRESETS, preset_detectors
 from sentry_langgraph.config.reference import render_reference
 from sentry_langgraph.config.schema import built_in_options, json_schema, sections
 from sentry_langgraph.config.starter import render_starter, starter_text
@@ -64,14 +65,26 @@ def test_generated_files_are_up_to_date() -> None:
 
 
 def test_the_starter_equals_the_defaults() -> None:
-    """The starter file holds every key, and each has its default."""
+    """The starter file holds every key, and each has its default.
+
+    What a preset decides stands there as a comment: a line would win over the preset.
+    """
     data = read_yaml(starter_text()).data
     config = SentryConfig.from_yaml_text(starter_text())
     assert config.model_copy(update={"detectors": ()}) == SentryConfig()
     listed = {entry.pop("kind"): entry for entry in data["detectors"]}
     assert list(listed) == list(built_in_options())
     for kind, model in built_in_options().items():
-        assert set(listed[kind]) == set(model.model_fields)
+        left_to_presets = {
+            key
+            for name in PRESETS
+            for entry in preset_detectors(name)
+            if entry["kind"] == kind
+            for key in entry
+        } - {"kind"}
+        assert set(listed[kind]) == set(model.model_fields) - left_to_presets
+        for key in left_to_presets:
+            assert f"    # {key}: " in starter_text()
         assert model.model_validate(listed[kind]) == model()
 
     def holds_every_key(found: dict[str, Any], model: type[Any]) -> None:

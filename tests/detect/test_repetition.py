@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -330,3 +331,156 @@ def test_options_have_bounds(wrong: dict[str, int]) -> None:
     """A count that would alarm on the first call is refused."""
     with pytest.raises(ValidationError):
         RepetitionOptions(**wrong)
+
+
+def with_own(**fields: Any) -> Catalog:
+    """The shop, with more known of its search."""
+    return catalog(replace(SHOP.tools["search"], **fields), *list(SHOP.tools.values())[1:])
+
+
+@pytest.mark.parametrize(
+    ("spec", "done", "severity"),
+    [
+        ({"advise_at": 2}, 1, Severity.ADVISE),
+        ({"advise_at": 5}, 3, None),
+        ({"advise_at": 5}, 4, Severity.ADVISE),
+        ({"hold_at": 3}, 2, Severity.HOLD),
+        ({"advise_at": 8, "hold_at": 9}, 7, Severity.ADVISE),
+        ({"advise_at": 8, "hold_at": 9}, 8, Severity.HOLD),
+    ],
+)
+def test_a_tool_has_thresholds_of_its_own(
+    spec: dict[str, int], done: int, severity: Severity | None
+) -> None:
+    """They replace the detector's, for its repeats alone."""
+    finding = looping(steps(*[A] * done), call(q=1), with_own(**spec))
+    assert (finding and finding.severity) == severity
+
+
+def test_steps_of_a_tool_with_thresholds_of_its_own_are_not_stale() -> None:
+    """Other tools neither gain nor lose by them."""
+    turns = steps(*[A, B] * 5, ran("get_order", order_id="o"))
+    newest = call("get_order", order_id="o")
+    assert looping(turns, newest, with_own(advise_at=50)) is None
+
+
+@pytest.mark.parametrize(
+    ("made", "done", "seen"),
+    [
+        (ran(q=1), 3, False),
+        (ran(q=1), 4, True),
+        (failed(q=1), 2, True),
+        (ran("cancel_order", order_id="o", reason="late"), 2, True),
+    ],
+)
+def test_look_ups_that_work_may_repeat_more_often(made: Ran, done: int, seen: bool) -> None:
+    """`advise_reads_at` leaves failures and changes as they are."""
+    newest = proposal(call(made.call.name, **(made.call.args or {})))
+    findings = found(trajectory(steps(*[made] * done), newest), advise_reads_at=5)
+    assert bool(findings) is seen
+
+
+@pytest.mark.parametrize(
+    ("order", "severity"),
+    [
+        ([1, 2, 3, 1, 2], Severity.ADVISE),
+        ([1, 2, 3, 1], None),
+        ([1, 2, 3, 1, 4, 2], None),
+        ([1, 2, 3, 1, 4, 2, 4, 1], Severity.ADVISE),
+        ([1, 2, 3, 1, 3, 2, 1], Severity.HOLD),
+    ],
+)
+def test_steps_with_nothing_new_are_paid_off_by_news(
+    order: list[int], severity: Severity | None
+) -> None:
+    """Three more old steps than new ones since the old began are advised on, five are held."""
+    finding = looping(steps(*[ran(q=n) for n in order]), call(q=3))
+    assert (finding and finding.severity) == severity
+
+
+def test_a_message_of_several_old_calls_is_one_step() -> None:
+    """Reading five records once more in one message is one look back, not a loop."""
+    five = [ran(q=n) for n in range(5)]
+    again = proposal(*[call(q=n) for n in range(5)])
+    assert looping(steps(five), again) is None
+    assert looping(steps(five, [five[0]], [five[1]]), again) is not None
+
+
+def test_a_cycle_has_one_name_from_the_first_sight_on() -> None:
+    """Its second and third round are the same failure."""
+    round_ = [ran(q=number) for number in range(4)]
+    turns = [*round_, *round_, *round_]
+    seen = [
+        finding
+        for count in range(1, len(turns))
+        if (finding := looping(steps(*turns[:count]), turns[count].call)) is not None
+    ]
+    assert {one.pattern for one in seen} == {"cycle"}
+    assert len({one.key for one in seen}) == 1
+    assert seen[0].evidence["count"] == 2
+
+
+WORDED = ["blue lamp", "blue lamp attic", "tall blue lamp attic", "old tall blue lamp attic"]
+
+
+@pytest.mark.parametrize("text", ["nothing found", ""])
+def test_the_same_question_in_more_words_with_the_same_answer_is_a_loop(text: str) -> None:
+    """It is advised on and never held."""
+    turns = [ran(q=words, text=text) for words in WORDED]
+    finding = looping(steps(*turns), call(q="very old tall blue lamp attic"))
+    assert finding is not None
+    assert (finding.pattern, finding.severity) == ("reworded", Severity.ADVISE)
+    longer = [*turns, *[ran(q=" ".join(["lamp"] * n) + " blue", text=text) for n in range(6)]]
+    again = looping(steps(*longer), call(q="a blue lamp"))
+    assert again is None or again.severity is Severity.ADVISE
+    newest = trajectory(steps(*turns), proposal(call(q="very old tall blue lamp attic")))
+    assert found(newest, reworded=False) == []
+
+
+@given(
+    values=st.lists(
+        st.text("abc123 ", min_size=1, max_size=12), min_size=2, max_size=12, unique=True
+    )
+)
+def test_other_words_with_other_answers_are_no_loop(values: list[str]) -> None:
+    """Near repeats alone never alarm: the answers have to be the same as well."""
+    turns = [ran(q=value, text=f"answer {n}") for n, value in enumerate(values[:-1])]
+    assert looping(steps(*turns), call(q=values[-1])) is None
+
+
+def test_a_batch_tool_is_never_reworded_nor_stuck_on_an_error() -> None:
+    """Many calls that differ little are its normal use."""
+    tools = with_own(batch=True)
+    turns = [ran(q=words, text="nothing") for words in WORDED]
+    assert looping(steps(*turns), call(q="very old tall blue lamp attic"), tools) is None
+    errors = [failed(q=n, text="error: not there") for n in range(8)]
+    assert looping(steps(*errors), call(q=99), tools) is None
+
+
+def test_results_that_differ_in_clocks_only_are_the_same() -> None:
+    """A request id and a response time say nothing about the thing asked for."""
+    turns = [
+        ran(q=1, text=f'{{"state": "queued", "request_id": "r{n}", "took": 0.{n}}}')
+        for n in range(3)
+    ]
+    assert looping(steps(*turns), call(q=1)) is not None
+    moving = [ran(q=1, text=f'{{"state": "s{n}", "request_id": "r{n}"}}') for n in range(3)]
+    assert looping(steps(*moving), call(q=1)) is None
+
+
+def test_a_command_that_reads_does_not_begin_a_stretch() -> None:
+    """In a shell the command tells a look from a change."""
+    tools = catalog(tool("sh", command="string"))
+    look, edit = ran("sh", "a b", command="ls"), "sed -i s/a/b/ f"
+    between = ran("sh", "text", command="cat f")
+    newest = call("sh", command="ls")
+    assert looping(steps(look, look, between), newest, tools) is not None
+    assert looping(steps(look, look, ran("sh", "", command=edit)), newest, tools) is None
+
+
+def test_an_outage_is_advised_on_and_not_held() -> None:
+    """Trying again after an outage is not wrong; retries and breakers are the guard's."""
+    turns = steps(*[failed(q=1, text="error: request timed out")] * 9)
+    finding = looping(turns, call(q=1))
+    assert finding is not None
+    assert finding.severity is Severity.ADVISE

@@ -24,6 +24,7 @@ FOUND_BY = {
     Label.STRUCTURED_OUTPUT_INVALID: "`action_validity`",
     Label.REPETITION_OR_LOOPING: "`repetition_or_looping`",
     Label.PLANNING_STALL: "`planning_stall`",
+    Label.OVER_EXPLORATION: "`over_exploration`",
     Label.TERMINATION_MISCALIBRATION: "`termination_miscalibration`",
 }
 """What finds a label; those that are not here have no detector yet."""

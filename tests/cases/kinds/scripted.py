@@ -58,7 +58,7 @@ def scenario(case: Case, name: str, turns: Sequence[Any], **changes: Any) -> Sce
         make=agent_of(given, specs),
         script=script(turns),
         inputs=_inputs(given),
-        settings=settings(given.get("assume"), **_semantics(given)),
+        settings=settings(_assumed(given), **_semantics(given)),
         rules=() if given.get("user_node") else rules_of(given),
         config=_config(given),
         saver=listed(given.get("checkpointer", "InMemorySaver"))[0],
@@ -220,6 +220,13 @@ def _inputs(given: Mapping[str, Any]) -> list[Any]:
         else:
             raise CaseError(f"no rule reads the step {step!r}; see cases/kinds/scripted.py")
     return inputs
+
+
+def _assumed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The thresholds that a case assumes, those among the semantics of its settings included."""
+    words = given.get("sentry_config_semantics", {})
+    after = {name: words[name] for name in ("over_exploration_after",) if name in words}
+    return {**given.get("assume", {}), **after}
 
 
 def _semantics(given: Mapping[str, Any]) -> dict[str, Any]:
