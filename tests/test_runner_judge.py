@@ -114,7 +114,7 @@ def test_a_healthy_loop_asks_nobody() -> None:
     judge = ScriptedChatModel()
     sentry = SentryRunner({"playbook": {"kind": "none"}}, judge=judge)
     sentry.start_task("Cancel the order of Ann", TOOLS)
-    for number in range(12):
+    for number in range(10):
         assert sentry.step(ran(str(number), f"q{number}", f"r{number}")) is None
     assert judge.calls == 0
 
