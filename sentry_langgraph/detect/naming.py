@@ -19,13 +19,17 @@ _CHANGES = frozenset(
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
+def words_of(name: str) -> list[str]:
+    """The words of a tool's name, in lower case."""
+    return [word.lower() for word in _WORDS.findall(name)]
+
+
 def reads_by_name(name: str) -> bool | None:
     """True for a look-up, False for a change, None where the name says neither.
 
     The first word that is a known verb decides, so `get_update` reads and `update_get` changes.
     """
-    for word in _WORDS.findall(name):
-        lower = word.lower()
+    for lower in words_of(name):
         if lower in _READS:
             return True
         if lower in _CHANGES:

@@ -16,17 +16,12 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from sentry_langgraph.detect.base import DetectorOptions
+from sentry_langgraph.detect.error_kinds import INFRASTRUCTURE, classify
 from sentry_langgraph.options import Count, PositiveCount
 from sentry_langgraph.records import Finding, Observation, Step, ToolCall, ToolSpec, Trajectory
 from sentry_langgraph.signature import VOLATILE, call_key, digest
 from sentry_langgraph.taxonomy import Label, Severity
 
-_INFRASTRUCTURE = re.compile(
-    r"\b(?:timed? ?out|timeout|rate.?limit|too many requests|429|50[0234]|bad gateway|"
-    r"service unavailable|temporarily unavailable|connection (?:refused|reset|aborted|error)|"
-    r"overloaded)\b",
-    re.IGNORECASE,
-)
 _NUMBERS = re.compile(r"\d+")
 _UNKNOWN = ToolSpec("")
 
@@ -320,8 +315,9 @@ def _errs(trajectory: Trajectory) -> bool:
 
 def _error_form(result: Observation) -> str:
     """The error without its numbers; empty for faults of the infrastructure."""
-    text = result.text[:2000]
-    return "" if _INFRASTRUCTURE.search(text) else digest(_NUMBERS.sub("0", text))
+    if classify(result.text, result.status) in INFRASTRUCTURE:
+        return ""
+    return digest(_NUMBERS.sub("0", result.text[:2000]))
 
 
 def _since_last_change(seen: Sequence[_Seen], trajectory: Trajectory) -> Sequence[_Seen]:

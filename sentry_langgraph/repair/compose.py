@@ -16,7 +16,7 @@ from sentry_langgraph.records import (
 from sentry_langgraph.repair.templates import (
     LAST_ATTEMPT,
     LESSONS,
-    OPEN_ACTION,
+    PATTERNS,
     REMINDER,
     REPEATED_ERROR,
     REQUEST,
@@ -110,8 +110,8 @@ def partial_answer(finding: Finding, steps: Sequence[Step], task: Task) -> str:
 
 
 def _template(finding: Finding) -> Template:
-    if finding.pattern == "open_action":
-        return OPEN_ACTION
+    if (known := PATTERNS.get((finding.label, finding.pattern or ""))) is not None:
+        return known
     if finding.label is Label.REPETITION_OR_LOOPING and finding.evidence.get("failing"):
         return REPEATED_ERROR
     return TEMPLATES[finding.label]

@@ -25,6 +25,14 @@ FOUND_BY = {
     Label.REPETITION_OR_LOOPING: "`repetition_or_looping`",
     Label.PLANNING_STALL: "`planning_stall`",
     Label.TERMINATION_MISCALIBRATION: "`termination_miscalibration`",
+    Label.OBJECTIVE_DRIFT: "`objective_drift`",
+    Label.REASONING_ACTION_MISMATCH: "`reasoning_action_mismatch`",
+    Label.DEPENDENCY_OUTAGE: "`environment_failure`",
+    Label.RATE_LIMITED: "`environment_failure`",
+    Label.AUTH_OR_CONFIG: "`environment_failure`",
+    Label.TOOL_ERROR: "`environment_failure`",
+    Label.SUSPECTED_INJECTION: "`suspected_injection`",
+    Label.USER_AMBIGUITY: "`user_ambiguity`",
 }
 """What finds a label; those that are not here have no detector yet."""
 
