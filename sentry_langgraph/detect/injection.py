@@ -157,6 +157,36 @@ _SIGNS = (
         r"<!--[^>]{0,200}\b(?:assistant|agent|ai|llm|instruction|ignore)\b",
     ),
 )
+_GATE = (
+    *(
+        "ignore",
+        "disregard",
+        "forget",
+        "overrid",
+        "bypass",
+        "not follow",
+        "instruction",
+        "the user",
+    ),
+    *(
+        "your user",
+        "system",
+        "assistant",
+        "agent",
+        "language model",
+        "llm",
+        "chatbot",
+        "gpt",
+        " ai",
+        "[inst",
+    ),
+    *("<|", "<important>", "<information>", "admin", "developer", "to you,", "your new"),
+    *("your real", "your actual", "your only", "your true", "your updated", "before you"),
+    *("before solv", "before continu", "before proceed", "following", "this message"),
+    *("this notice", "these "),
+)
+"""A text with none of these has at most signs that are too weak alone."""
+
 _DEMANDS = re.compile(
     r"(?:\b(?:you (?:must|should|need to|have to|will)|must|please|now|immediately|first|then|"
     r"next|and)\s+(?:(?:now|immediately|first|also|then|always)\s+)*|(?:^|[.!:\n]\s*))"
@@ -242,6 +272,8 @@ def suspicion(text: str) -> Suspicion:
 def _weigh(text: str) -> Suspicion:
     hidden = tuple(_hidden(text))
     lower = "\n".join([text, *hidden]).lower() if hidden else text.lower()
+    if not hidden and not any(stem in lower for stem in _GATE):
+        return _NONE
     names: list[str] = []
     weight = 0.0
     for sign in _SIGNS:

@@ -17,7 +17,7 @@ from sentry_langgraph.provenance import leaves
 from sentry_langgraph.records import Finding, ToolCall, ToolSpec, Trajectory
 from sentry_langgraph.taxonomy import Label, Severity
 
-_LOOKED_AT = 2_000
+_LOOKED_AT = 1_000
 """Characters at the end of the text that are read: the announcement stands next to the call."""
 
 _SENTENCES = re.compile(r"(?<=[.!?:])\s+|\n+")
@@ -25,7 +25,19 @@ _MINE = (
     r"(?:i will|i'll|i’ll|i shall|let me|i am going to|i'm going to|i’m going to|i am now|i'm now|"
     r"i’m now)"
 )
-_MINE_STEMS = ("i will", "i'll", "i’ll", "i shall", "let me", "i am ", "i'm ", "i’m ")
+_MINE_STEMS = (
+    "i will",
+    "i'll",
+    "i’ll",
+    "i shall",
+    "let me",
+    "i am going to",
+    "i'm going to",
+    "i’m going to",
+    "i am now",
+    "i'm now",
+    "i’m now",
+)
 _STOP_STEMS = (" stop", " wait", " end ", "nothing ")
 _DIGIT = re.compile(r"\d")
 _ANNOUNCES = re.compile(rf"\b{_MINE}\b", re.IGNORECASE)
@@ -86,8 +98,8 @@ class ReasoningActionMismatch:
         lower = text.lower()
         if self._options.stop and any(one in lower for one in _STOP_STEMS) and _STOPS.search(text):
             return tuple(_stopped(trajectory))
-        if not any(one in lower for one in _MINE_STEMS):
-            return ()
+        if sum(lower.count(one) for one in _MINE_STEMS) != 1:
+            return ()  # none, or a plan of several steps
         found = _other_tool(text, trajectory) if self._options.tool else None
         if found is None and self._options.entity and _DIGIT.search(text):
             found = _other_entity(text, trajectory)
@@ -122,7 +134,7 @@ def _other_tool(text: str, trajectory: Trajectory) -> Finding | None:
     """The text announces one tool by name, and none of those it names is called."""
     tools = trajectory.catalog.tools
     announced = [found[1] for found in _USES.finditer(text) if found[1] in tools]
-    if len(announced) != 1 or _plans(text):
+    if len(announced) != 1 or _SEVERAL.search(text):
         return None
     calls = trajectory.proposal.calls
     named = {name for name in _NAME.findall(text) if name in tools}
@@ -148,7 +160,7 @@ def _other_tool(text: str, trajectory: Trajectory) -> Finding | None:
 def _other_entity(text: str, trajectory: Trajectory) -> Finding | None:
     """The announcing sentence names an id, and the call has another one of the same form."""
     sentences = [one for one in _SENTENCES.split(text) if _ANNOUNCES.search(one)]
-    if len(sentences) != 1 or _plans(sentences[0]):
+    if len(sentences) != 1 or _SEVERAL.search(sentences[0]):
         return None
     spoken = [found.group() for found in _ENTITY.finditer(sentences[0])]
     said = {form: value for value in spoken if (form := _form(value))}
@@ -178,10 +190,6 @@ def _other_entity(text: str, trajectory: Trajectory) -> Finding | None:
             severity=Severity.HOLD if changes else Severity.ADVISE,
         )
     return None
-
-
-def _plans(text: str) -> bool:
-    return _SEVERAL.search(text) is not None or len(_ANNOUNCES.findall(text)) > 1
 
 
 def _plain(value: str) -> str:

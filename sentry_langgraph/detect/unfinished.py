@@ -33,6 +33,14 @@ _ASKS = re.compile(
 """Words of somebody who waits for the user."""
 
 
+_CLAIMS = re.compile(
+    r"\b(?:done|successful(?:ly)?|completed?|finished|all set|fixed|passed|"
+    r"(?:has|have|was|were|is|are) (?:now |been )*\w+ed|i(?:'ve|’ve| have) (?:now )?\w+ed)\b",
+    re.IGNORECASE,
+)
+"""Words of somebody who claims that something was done."""
+
+
 def open_todos(trajectory: Trajectory) -> Finding | None:
     """The agent's own list of todos still has open items."""
     todos = todos_of(trajectory)
@@ -50,7 +58,11 @@ def open_todos(trajectory: Trajectory) -> Finding | None:
 
 
 def unacknowledged_error(trajectory: Trajectory) -> Finding | None:
-    """The last thing that happened was an error, and the answer goes past it."""
+    """The last thing that happened was an error, and the answer goes past it.
+
+    Where it was no change, only a claim that something was done shows that it matters: an answer
+    may have come from elsewhere.
+    """
     last = next((step for step in reversed(trajectory.steps) if step.calls), None)
     if last is None or not last.observations:
         return None
@@ -59,6 +71,8 @@ def unacknowledged_error(trajectory: Trajectory) -> Finding | None:
     call = _fatal(last, trajectory)
     text = trajectory.proposal.text[-_LOOKED_AT:]
     if call is None or _FAULT.search(text) or _ASKS.search(text):
+        return None
+    if spec_of(call, trajectory).read_only is not False and not _CLAIMS.search(text):
         return None
     return finding(
         trajectory,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import ClassVar
 
 from sentry_langgraph.detect.base import DetectorOptions
@@ -20,8 +21,11 @@ from sentry_langgraph.taxonomy import Label, Origin, Severity
 
 _LOOKED_AT = 400
 _STEPS = 4
+_LONG = 60
 _FEW = 1
-"""Content words up to which a request says nothing."""
+_SENTENCE = 3
+"""A request of so many words, and of at most `_FEW` with content, says nothing. A single word
+may be all that a standing order needs to start."""
 
 _THINGS = (
     r"(?:users?|customers?|accounts?|people|persons?|contacts?|records?|entries|results?|matches|"
@@ -37,11 +41,20 @@ _AMBIGUOUS = re.compile(
     r"\b(?:name|query|request|reference|input|search|term|match)\b.{0,20}\bis ambiguous\b|"
     r"^\W{0,3}(?:error\W{1,3})?ambiguous\b|\bmultiple matches\b|\bnot unique\b|"
     r"\bplease (?:specify|clarify) which\b|\bwhich (?:one )?(?:do|did) you mean\b|"
-    r"\bdid you mean\b[^?\n]{1,120}(?:,| or )[^?\n]{1,120}\?",
-    re.IGNORECASE,
+    r"\bdid you mean\b[^?\n]{1,120}(?:,| or )[^?\n]{1,120}\?"
 )
-_STEMS = ("multiple", "several", "more than one", "too many", "ambiguous", "found ", "not unique")
-_QUESTION_STEMS = ("specify which", "clarify which", "you mean")
+_STEMS = (
+    "multiple",
+    "several",
+    "more than one",
+    "too many",
+    "ambiguous",
+    "found ",
+    "not unique",
+    "specify which",
+    "clarify which",
+    "you mean",
+)
 
 
 class UserAmbiguityOptions(DetectorOptions):
@@ -109,11 +122,13 @@ def _left_open(call: ToolCall, trajectory: Trajectory) -> str:
 
 def says_ambiguous(seen: Observation) -> bool:
     """Whether a result says in its first words that more than one thing fits."""
-    head = seen.text[:_LOOKED_AT]
-    lower = head.lower()
-    if not any(stem in lower for stem in (*_STEMS, *_QUESTION_STEMS)):
-        return False
-    return _AMBIGUOUS.search(head) is not None
+    return _reads_ambiguous(seen.text)
+
+
+@lru_cache(maxsize=512)
+def _reads_ambiguous(text: str) -> bool:
+    lower = text[:_LOOKED_AT].lower()
+    return any(stem in lower for stem in _STEMS) and _AMBIGUOUS.search(lower) is not None
 
 
 def _user_said(call: ToolCall, trajectory: Trajectory) -> bool:
@@ -131,7 +146,9 @@ def _user_said(call: ToolCall, trajectory: Trajectory) -> bool:
 def _from_nowhere(call: ToolCall, trajectory: Trajectory) -> bool:
     """Whether a request without content is answered with values that stand nowhere."""
     objective = trajectory.task.objective
-    if not objective.strip() or len(objective) > 60 or len(words(objective)) > _FEW:
+    if len(objective) > _LONG or len(objective.split()) < _SENTENCE:
+        return False
+    if len(words(objective)) > _FEW:
         return False
     for place, passage in enumerate(trajectory.provenance.passages()):
         # two are the request and a system prompt; what was agreed in a talk is not seen here

@@ -64,7 +64,11 @@ REFUSED = failed("cancel_order", "error: shipped", order_id="o1")
     [
         ([REFUSED], ENDS, True),
         ([ran("search"), REFUSED], ENDS, True),
-        ([failed("get_order", "error: boom")], "Your order arrives on Monday.", True),
+        ([REFUSED], "It is on its way.", True),
+        ([failed("get_order", "error: boom")], "Your order has been checked.", True),
+        ([failed("run_tests", "error: boom")], "All tests passed.", True),
+        ([failed("run_tests", "error: boom")], "12 orders", False),
+        ([failed("get_order", "error: boom")], "Your order arrives on Monday.", False),
         ([REFUSED], "The order has been shipped, so it was not cancelled.", False),
         ([REFUSED], "There was an error.", False),
         ([REFUSED], "Please tell me the right number.", False),

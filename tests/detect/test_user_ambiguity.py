@@ -90,6 +90,7 @@ def test_a_request_that_says_nothing_is_no_ground_for_a_change() -> None:
     [
         (TASK, [Passage("told", TASK.objective)]),
         (Task("t", ""), []),
+        (Task("t", "go"), [Passage("told", "go")]),
         (HELP, [Passage("told", "Orders that are late, such as o77, are cancelled.")]),
         (HELP, [Passage("result", "an order", "search"), Passage("told", HELP.objective)]),
         (HELP, [Passage("told", text) for text in ("a", "b", HELP.objective)]),
