@@ -83,8 +83,18 @@ def route(
 _WHOLE_BATCH = frozenset({Label.DUPLICATE_CALL_ID, Label.STRUCTURED_OUTPUT_INVALID})
 """Labels that keep every call of the message from running."""
 
-_ONE_HOLD = frozenset({"open_action", "judge"})
-"""Patterns that are held once: an agent that comes to the same end again has decided."""
+_ONE_HOLD = frozenset(
+    {
+        "open_action",
+        "judge",
+        "open_todos",
+        "unacknowledged_error",
+        "required_tool",
+        "after_finish",
+        "completed_again",
+    }
+)
+"""Patterns that are held once: an agent that comes to the same point again has decided."""
 
 
 def _urgency(finding: Finding) -> tuple[int, float]:

@@ -203,22 +203,33 @@ DEFINITIONS: dict[Label, Definition] = {
     Label.REASONING_ACTION_MISMATCH: Definition(
         _GROUNDING,
         "the text says one thing and the call does another",
-        "text and call agree",
+        "the call that is meant ran with success, or the agent answered",
         True,
     ),
     Label.DEPENDENCY_OUTAGE: Definition(
-        _ENVIRONMENT, "a service the tool needs is down", "the tool ran with success", True
+        _ENVIRONMENT,
+        "a service the tool needs is down",
+        "a call ran with success, of this tool or another, or the agent answered",
+        True,
     ),
     Label.RATE_LIMITED: Definition(
-        _ENVIRONMENT, "the service refused for too many requests", "the tool ran with success", True
+        _ENVIRONMENT,
+        "the service refused for too many requests",
+        "a call ran with success, of this tool or another, or the agent answered",
+        True,
     ),
     Label.AUTH_OR_CONFIG: Definition(
         _ENVIRONMENT,
         "credentials or settings of a tool are wrong",
-        "the tool ran with success",
+        "a call ran with success, of this tool or another, or the agent answered",
         False,
     ),
-    Label.TOOL_ERROR: Definition(_ENVIRONMENT, "a tool failed", "the tool ran with success", True),
+    Label.TOOL_ERROR: Definition(
+        _ENVIRONMENT,
+        "a tool failed, and the same call was made again",
+        "a different call ran with success, or the agent answered",
+        True,
+    ),
     Label.IRREVERSIBLE_ACTION: Definition(
         FailureType.SAFETY_STOP,
         "the action can't be undone and was not approved",
@@ -228,7 +239,7 @@ DEFINITIONS: dict[Label, Definition] = {
     Label.SUSPECTED_INJECTION: Definition(
         FailureType.SAFETY_STOP,
         "a tool result reads like an instruction to the agent",
-        "the agent did not follow it",
+        "the next call ran without following it, or the agent answered",
         False,
     ),
     Label.BUDGET_EXHAUSTED: Definition(

@@ -21,6 +21,7 @@ from sentry_langgraph.records import (
     ToolSpec,
     Trajectory,
 )
+from sentry_langgraph.relevance import comparable, serves
 from sentry_langgraph.signature import call_key
 from sentry_langgraph.taxonomy import Label, Verdict
 
@@ -31,10 +32,6 @@ _SAME_TOOL = frozenset(
         Label.INVALID_ARGUMENTS,
         Label.HALLUCINATION,
         Label.REASONING_ACTION_MISMATCH,
-        Label.DEPENDENCY_OUTAGE,
-        Label.RATE_LIMITED,
-        Label.AUTH_OR_CONFIG,
-        Label.TOOL_ERROR,
     }
 )
 """Labels whose repair asks for one tool to run with success."""
@@ -47,6 +44,13 @@ _ANSWER_COUNTS = frozenset(
         Label.OVER_EXPLORATION,
         Label.MALFORMED_MODEL_OUTPUT,
         Label.STRUCTURED_OUTPUT_INVALID,
+        Label.REASONING_ACTION_MISMATCH,
+        Label.DEPENDENCY_OUTAGE,
+        Label.RATE_LIMITED,
+        Label.AUTH_OR_CONFIG,
+        Label.TOOL_ERROR,
+        Label.SUSPECTED_INJECTION,
+        Label.USER_AMBIGUITY,
     }
 )
 """Labels that a real final answer resolves."""
@@ -117,7 +121,18 @@ def _after(repair: ActiveRepair, steps: Sequence[Step]) -> tuple[Step, ...] | No
 
 
 def _meets(repair: ActiveRepair, step: Step, trajectory: Trajectory) -> bool:
+    if repair.label is Label.OBJECTIVE_DRIFT and not _serves(step, trajectory):
+        return False
     return any(_call_meets(repair, step, call, trajectory) for call in step.calls)
+
+
+def _serves(step: Step, trajectory: Trajectory) -> bool:
+    """Whether a step belongs to the request again, as far as words can say."""
+    objective = trajectory.task.objective
+    if not comparable(objective):
+        return True
+    served, _ = serves(objective, trajectory.steps)
+    return served[trajectory.steps.index(step)] is not False
 
 
 def _call_meets(repair: ActiveRepair, step: Step, call: ToolCall, trajectory: Trajectory) -> bool:

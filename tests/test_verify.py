@@ -22,7 +22,7 @@ from builders import (
 )
 from pydantic import ValidationError
 
-from sentry_langgraph.records import ActiveRepair, Judgement, PathStep, Proposal, Step
+from sentry_langgraph.records import ActiveRepair, Judgement, PathStep, Proposal, Step, Task
 from sentry_langgraph.signature import call_key
 from sentry_langgraph.taxonomy import DEFINITIONS, Label, Strategy, Verdict
 from sentry_langgraph.verify import VerifyOptions, returned, settled
@@ -54,10 +54,6 @@ SAME_TOOL = [
     Label.INVALID_ARGUMENTS,
     Label.HALLUCINATION,
     Label.REASONING_ACTION_MISMATCH,
-    Label.DEPENDENCY_OUTAGE,
-    Label.RATE_LIMITED,
-    Label.AUTH_OR_CONFIG,
-    Label.TOOL_ERROR,
     Label.TERMINATION_MISCALIBRATION,
 ]
 
@@ -89,8 +85,9 @@ ANY_CALL = [
     Label.MALFORMED_MODEL_OUTPUT,
     Label.PLANNING_STALL,
     Label.OVER_EXPLORATION,
-    Label.OBJECTIVE_DRIFT,
     Label.TERMINATION_MISCALIBRATION,
+    Label.SUSPECTED_INJECTION,
+    Label.USER_AMBIGUITY,
 ]
 
 
@@ -106,6 +103,52 @@ def test_a_name_that_is_no_tool_is_recovered_by_any_tool() -> None:
     assert (
         verdict(by_steps(active(Label.UNKNOWN_TOOL, tool="weather"), SEARCH)) is Verdict.RECOVERED
     )
+
+
+ENVIRONMENT = [
+    Label.DEPENDENCY_OUTAGE,
+    Label.RATE_LIMITED,
+    Label.AUTH_OR_CONFIG,
+    Label.TOOL_ERROR,
+]
+
+
+@pytest.mark.parametrize("label", ENVIRONMENT)
+@pytest.mark.parametrize(
+    ("following", "recovers"),
+    [(CANCEL, True), (SEARCH, True), (failed("cancel_order"), False), (held("search"), False)],
+)
+def test_a_failing_tool_may_be_gone_round(label: Label, following: Any, recovers: bool) -> None:
+    """The advice is to use another tool, or to come back later: both are a recovery."""
+    judged = by_steps(active(label, tool="cancel_order"), following)
+    assert (verdict(judged) is Verdict.RECOVERED) is recovers
+
+
+@pytest.mark.parametrize(
+    ("following", "recovers"),
+    [
+        (ran("add_note", "ok", note="theme colours of the login page"), False),
+        (failed("add_note", note="refund of the order"), False),
+        (ran("add_note", "ok", note="refund of the order"), True),
+        (ran("cancel_order", "ok", order_id="order"), True),
+    ],
+)
+def test_a_step_that_serves_the_request_ends_a_drift(following: Any, recovers: bool) -> None:
+    """Any success is not enough: the side goal has those too."""
+    judged = by_steps(active(Label.OBJECTIVE_DRIFT), following)
+    assert (verdict(judged) is Verdict.RECOVERED) is recovers
+
+
+def test_a_request_that_says_nothing_is_served_by_any_step() -> None:
+    """Nothing can be compared."""
+    seen = trajectory(
+        steps(REPAIRED, SEARCH),
+        proposal(call()),
+        state=state(active(Label.OBJECTIVE_DRIFT)),
+        task=Task("t", "go on"),
+    )
+    (judged,) = settled(seen, VerifyOptions())
+    assert judged.verdict is Verdict.RECOVERED
 
 
 LOOPED = call("search", q=1)
@@ -152,13 +195,13 @@ def test_the_repaired_step_itself_counts_for_nothing() -> None:
 @pytest.mark.parametrize(("after", "expires"), [(9, False), (10, True), (15, True)])
 def test_a_repair_expires_at_the_horizon(after: int, expires: bool) -> None:
     """Ten steps that do not meet the criterion."""
-    judged = by_steps(active(Label.TOOL_ERROR, tool="cancel_order"), *[SEARCH] * after)
+    judged = by_steps(active(Label.HALLUCINATION, tool="cancel_order"), *[SEARCH] * after)
     assert (verdict(judged) is Verdict.EXPIRED) is expires
 
 
 def test_the_horizon_is_the_users_to_set() -> None:
     """Shorter here."""
-    repair = active(Label.TOOL_ERROR, tool="cancel_order")
+    repair = active(Label.HALLUCINATION, tool="cancel_order")
     assert by_steps(repair, SEARCH, SEARCH, horizon=3) is None
     assert verdict(by_steps(repair, SEARCH, SEARCH, SEARCH, horizon=3)) is Verdict.EXPIRED
 
@@ -170,7 +213,7 @@ def test_a_repair_that_has_left_the_window_expires() -> None:
 
 def test_recovery_at_the_last_step_of_the_horizon_counts() -> None:
     """The criterion is looked at before the horizon."""
-    repair = active(Label.TOOL_ERROR, tool="cancel_order")
+    repair = active(Label.HALLUCINATION, tool="cancel_order")
     assert verdict(by_steps(repair, *[SEARCH] * 9, CANCEL)) is Verdict.RECOVERED
 
 
@@ -212,6 +255,13 @@ ANSWERED = {
     Label.OVER_EXPLORATION,
     Label.MALFORMED_MODEL_OUTPUT,
     Label.STRUCTURED_OUTPUT_INVALID,
+    Label.REASONING_ACTION_MISMATCH,
+    Label.DEPENDENCY_OUTAGE,
+    Label.RATE_LIMITED,
+    Label.AUTH_OR_CONFIG,
+    Label.TOOL_ERROR,
+    Label.SUSPECTED_INJECTION,
+    Label.USER_AMBIGUITY,
 }
 
 
@@ -285,7 +335,7 @@ def test_calls_of_tools_that_are_not_ours_are_no_path() -> None:
 def test_every_open_repair_is_judged_on_its_own() -> None:
     """Two repairs, two verdicts."""
     one = active(Label.OVER_EXPLORATION)
-    other = active(Label.TOOL_ERROR, tool="cancel_order", key="other")
+    other = active(Label.HALLUCINATION, tool="cancel_order", key="other")
     seen = trajectory(steps(REPAIRED, SEARCH), proposal(call()), state=state(one, other))
     assert [(made.repair, made.verdict) for made in settled(seen, VerifyOptions())] == [
         (one, Verdict.RECOVERED)

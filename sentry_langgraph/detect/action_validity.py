@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from sentry_langgraph.detect.base import DetectorOptions
+from sentry_langgraph.detect.error_kinds import INFRASTRUCTURE, classify
 from sentry_langgraph.detect.malformed import explain
 from sentry_langgraph.detect.names import nearest
 from sentry_langgraph.detect.written_call import written_call
@@ -222,6 +223,14 @@ def _value_at(path: str, call: ToolCall) -> str:
     return text if len(text) <= _VALUE_SHOWN else text[:_VALUE_SHOWN] + "…"
 
 
+def not_there(text: str) -> bool:
+    """Whether an error says that what was asked for does not exist.
+
+    A service that is not reachable just now says nothing about the target.
+    """
+    return _NOT_THERE.search(text[:2000]) is not None and classify(text) not in INFRASTRUCTURE
+
+
 def _unavailable(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Finding | None:
     if spec.polling or not trajectory.steps:
         return None
@@ -233,7 +242,7 @@ def _unavailable(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Find
         seen = last.observation_of(earlier)
         if seen is None or seen.own or seen.status != "error":
             continue
-        if call_key(earlier, spec) == key and _NOT_THERE.search(seen.text[:2000]):
+        if call_key(earlier, spec) == key and not_there(seen.text):
             return Finding(
                 Label.UNAVAILABLE_TARGET,
                 trajectory.proposal.id,

@@ -26,6 +26,11 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NAMESPACES = re.compile(r"__|[./:]")
 
 
+def words_of(name: str) -> list[str]:
+    """The words of a tool's name, in lower case."""
+    return [word.lower() for word in _WORDS.findall(name)]
+
+
 def reads_by_name(name: str) -> bool | None:
     """True for a look-up, False for a change, None where the name says neither.
 
@@ -34,8 +39,7 @@ def reads_by_name(name: str) -> bool | None:
     says something counts.
     """
     for part in reversed(_NAMESPACES.split(name)):
-        for word in _WORDS.findall(part):
-            lower = word.lower()
+        for lower in words_of(part):
             if lower in _READS:
                 return True
             if lower in _CHANGES:

@@ -17,11 +17,16 @@ from pydantic import ValidationError
 
 from sentry_langgraph.detect.action_validity import ActionValidity
 from sentry_langgraph.detect.base import Detector, DetectorOptions
+from sentry_langgraph.detect.environment import Environment
+from sentry_langgraph.detect.injection import SuspectedInjection
 from sentry_langgraph.detect.judge import Judge
+from sentry_langgraph.detect.objective_drift import ObjectiveDrift
 from sentry_langgraph.detect.over_exploration import OverExploration
 from sentry_langgraph.detect.planning_stall import PlanningStall
+from sentry_langgraph.detect.reasoning_action_mismatch import ReasoningActionMismatch
 from sentry_langgraph.detect.repetition import Repetition
 from sentry_langgraph.detect.termination import Termination
+from sentry_langgraph.detect.user_ambiguity import UserAmbiguity
 from sentry_langgraph.errors import ConfigError
 from sentry_langgraph.records import Finding, Trajectory
 
@@ -33,6 +38,11 @@ BUILT_IN: Mapping[str, Callable[[Any], Detector]] = {
     "planning_stall": PlanningStall,
     "over_exploration": OverExploration,
     "termination_miscalibration": Termination,
+    "objective_drift": ObjectiveDrift,
+    "reasoning_action_mismatch": ReasoningActionMismatch,
+    "environment_failure": Environment,
+    "suspected_injection": SuspectedInjection,
+    "user_ambiguity": UserAmbiguity,
 }
 """The detectors that run by default, in this order."""
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sentry_langgraph.detect.access import access_of
+from sentry_langgraph.detect.error_kinds import INFRASTRUCTURE, classify
 from sentry_langgraph.detect.novelty import reworded as asks_the_same
 from sentry_langgraph.detect.novelty import same_result
 from sentry_langgraph.records import Observation, Step, ToolCall, ToolSpec, Trajectory
@@ -20,12 +21,6 @@ from sentry_langgraph.taxonomy import Label
 
 UNKNOWN = ToolSpec("")
 
-_INFRASTRUCTURE = re.compile(
-    r"\b(?:timed? ?out|timeout|rate.?limit|too many requests|429|50[0234]|bad gateway|"
-    r"service unavailable|temporarily unavailable|connection (?:refused|reset|aborted|error)|"
-    r"overloaded)\b",
-    re.IGNORECASE,
-)
 _NUMBERS = re.compile(r"\d+")
 
 
@@ -135,10 +130,9 @@ def counts(spec: ToolSpec) -> bool:
 
 
 def _error(result: Observation) -> tuple[bool, str]:
-    text = result.text[:2000]
-    if _INFRASTRUCTURE.search(text):
+    if classify(result.text, result.status) in INFRASTRUCTURE:
         return True, ""
-    return False, digest(_NUMBERS.sub("0", text))
+    return False, digest(_NUMBERS.sub("0", result.text[:2000]))
 
 
 def since_last_change(seen: Sequence[Seen]) -> Sequence[Seen]:

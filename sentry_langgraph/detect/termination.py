@@ -1,13 +1,22 @@
-"""Runs that end on nothing: an empty, refused or cut-off final message, or an open action."""
+"""Runs that end too early, on nothing, or not at all.
+
+On nothing: an empty, refused or cut-off final message. Too early: a held action, todos or a
+required tool are open, or an error was passed over. Not at all: calls after the end of the task,
+and changes that have been made.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from sentry_langgraph.detect.base import DetectorOptions
-from sentry_langgraph.options import Switch
+from sentry_langgraph.detect.overrun import after_finish, completed_again
+from sentry_langgraph.detect.unfinished import never_called, open_todos, unacknowledged_error
+from sentry_langgraph.options import PositiveCount, Switch
 from sentry_langgraph.records import Finding, Proposal, Trajectory
 from sentry_langgraph.taxonomy import Label
 
@@ -41,16 +50,31 @@ class TerminationOptions(DetectorOptions):
         refused: A final message that the provider marks as refused or filtered.
         cut_off: A final message that the provider marks as cut off by its token limit.
         open_action: A finish while a held action is still owed.
+        open_todos: A finish while the agent's own list of todos has open items.
+        unacknowledged_error: A finish right after an error that the answer does not speak of.
+        required_tools: Tools that have to run with success before a task ends.
+        finish_tool: A finish in words by an agent that has a tool to end with (`finish`).
+        after_finish: Calls after the tool that ends the task has run with success.
+        completed_again: A change that is made again with the same arguments.
+        completed_hold_at: The time, the proposed one included, from which such a change is held;
+            earlier ones are advised on.
     """
 
     empty: Switch = True
     refused: Switch = True
     cut_off: Switch = True
     open_action: Switch = True
+    open_todos: Switch = True
+    unacknowledged_error: Switch = True
+    required_tools: tuple[str, ...] = ()
+    finish_tool: Switch = True
+    after_finish: Switch = True
+    completed_again: Switch = True
+    completed_hold_at: Annotated[PositiveCount, Field(ge=2)] = 3
 
 
 class Termination:
-    """Looks at the wish to finish only."""
+    """Looks at the wish to finish, and at calls that come after the end."""
 
     Options: ClassVar[type[DetectorOptions]] = TerminationOptions
 
@@ -58,8 +82,11 @@ class Termination:
         self._options = options
 
     def detect(self, trajectory: Trajectory) -> Iterable[Finding]:
-        """At most one finding: what is wrong with ending here."""
+        """At most one finding: what is wrong with ending here, or with going on."""
         proposal = trajectory.proposal
+        if proposal.calls and trajectory.steps:
+            found = self._overrun(trajectory)
+            return (found,) if found is not None else ()
         if not proposal.finish or proposal.calls or proposal.structured:
             return ()
         if self._options.refused and proposal.stop_reason in _REFUSED:
@@ -70,17 +97,36 @@ class Termination:
             return (_finding(proposal, "empty", "the final message is empty"),)
         if self._options.cut_off and proposal.stop_reason in _CUT:
             return (_finding(proposal, "cut_off", "the final message was cut off by its length"),)
-        if self._options.open_action and not gives_reason(_own_words(trajectory)):
-            for owed in trajectory.state.owed:
-                return (
-                    _finding(
-                        proposal,
-                        "open_action",
-                        f"`{owed.owes}` was not executed, and is neither done nor given up",
-                        tool=owed.owes,
-                    ),
-                )
-        return ()
+        found = self._unfinished(trajectory)
+        return (found,) if found is not None else ()
+
+    def _overrun(self, trajectory: Trajectory) -> Finding | None:
+        found = after_finish(trajectory) if self._options.after_finish else None
+        if found is None and self._options.completed_again:
+            found = completed_again(trajectory, self._options.completed_hold_at)
+        return found
+
+    def _unfinished(self, trajectory: Trajectory) -> Finding | None:
+        found = self._open_end(trajectory)
+        return found if found is not None and not gives_reason(_own_words(trajectory)) else None
+
+    def _open_end(self, trajectory: Trajectory) -> Finding | None:
+        options = self._options
+        if options.open_action and trajectory.state.owed:
+            return _open_action(trajectory.state.owed[0].owes or "", trajectory)
+        found = open_todos(trajectory) if options.open_todos else None
+        if found is None and options.unacknowledged_error:
+            found = unacknowledged_error(trajectory)
+        if found is None:
+            found = never_called(
+                trajectory, options.required_tools, finish_tool=options.finish_tool
+            )
+        return found
+
+
+def _open_action(owes: str, trajectory: Trajectory) -> Finding:
+    detail = f"`{owes}` was not executed, and is neither done nor given up"
+    return _finding(trajectory.proposal, "open_action", detail, tool=owes)
 
 
 def _own_words(trajectory: Trajectory) -> str:

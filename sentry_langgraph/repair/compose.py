@@ -19,7 +19,7 @@ from sentry_langgraph.repair.templates import (
     LAST_ATTEMPT,
     LESSONS,
     LOOK_UP,
-    OPEN_ACTION,
+    PATTERNS,
     REMINDER,
     REPEATED_ERROR,
     REQUEST,
@@ -114,10 +114,10 @@ def partial_answer(finding: Finding, steps: Sequence[Step], task: Task) -> str:
 
 
 def _template(finding: Finding) -> Template:
-    if finding.pattern == "open_action":
-        return OPEN_ACTION
     if finding.pattern == JUDGE:
         return replace(TEMPLATES[finding.label], fault=REVIEWED)
+    if (known := PATTERNS.get((finding.label, finding.pattern or ""))) is not None:
+        return known
     if finding.label is Label.REPETITION_OR_LOOPING and finding.evidence.get("failing"):
         return REPEATED_ERROR
     return TEMPLATES[finding.label]

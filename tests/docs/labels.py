@@ -26,6 +26,14 @@ FOUND_BY = {
     Label.PLANNING_STALL: "`planning_stall`",
     Label.OVER_EXPLORATION: "`over_exploration`",
     Label.TERMINATION_MISCALIBRATION: "`termination_miscalibration`",
+    Label.OBJECTIVE_DRIFT: "`objective_drift`",
+    Label.REASONING_ACTION_MISMATCH: "`reasoning_action_mismatch`",
+    Label.DEPENDENCY_OUTAGE: "`environment_failure`",
+    Label.RATE_LIMITED: "`environment_failure`",
+    Label.AUTH_OR_CONFIG: "`environment_failure`",
+    Label.TOOL_ERROR: "`environment_failure`",
+    Label.SUSPECTED_INJECTION: "`suspected_injection`",
+    Label.USER_AMBIGUITY: "`user_ambiguity`",
 }
 """What finds a label; those that are not here have no detector yet."""
 

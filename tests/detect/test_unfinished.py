@@ -1,0 +1,134 @@
+"""A run may not end while its own todos are open, past an error, or without a required tool."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from builders import SHOP, TASK, call, catalog, failed, held, proposal, ran, steps, tool, trajectory
+
+from detect.test_todos import DOING, DONE, listed
+from sentry_langgraph.detect.termination import Termination, TerminationOptions
+from sentry_langgraph.provenance import Passage, Provenance
+from sentry_langgraph.records import Catalog, Finding, Task
+from sentry_langgraph.taxonomy import Severity
+
+ENDS = "Your order is cancelled."
+SUBMIT = catalog(tool("search"), replace(tool("submit"), finish=True))
+
+
+def found(
+    turns: Any,
+    text: str = ENDS,
+    *,
+    tools: Catalog = SHOP,
+    task: Task = TASK,
+    seen: Any = (),
+    **options: Any,
+) -> list[Finding]:
+    """What is said about ending here."""
+    at = trajectory(steps(*turns), proposal(text=text), tools=tools, task=task)
+    at = replace(at, provenance=Provenance.of(seen))
+    return list(Termination(TerminationOptions(**options)).detect(at))
+
+
+def test_open_todos_are_named() -> None:
+    """The text quotes them; what is stored counts them."""
+    (finding,) = found([listed(DONE, DOING)])
+    assert finding.pattern == "open_todos"
+    assert finding.severity is Severity.HOLD
+    assert finding.detail == '1 of 2 todos are open: "b"'
+    assert finding.evidence == {"open": 1, "total": 2}
+    assert found([listed(DONE, DOING)], open_todos=False) == []
+
+
+@pytest.mark.parametrize(
+    ("turns", "text"),
+    [
+        ([listed(DONE, DONE)], ENDS),
+        ([listed(DONE, DOING)], "I could not do the rest: the file is not available."),
+        ([listed(DONE, DOING)], "Shall I go on with the second part?"),
+    ],
+)
+def test_a_closed_list_or_a_reason_lets_the_run_end(turns: Any, text: str) -> None:
+    """What stays open is said."""
+    assert found(turns, text) == []
+
+
+REFUSED = failed("cancel_order", "error: shipped", order_id="o1")
+
+
+@pytest.mark.parametrize(
+    ("turns", "text", "held_back"),
+    [
+        ([REFUSED], ENDS, True),
+        ([ran("search"), REFUSED], ENDS, True),
+        ([REFUSED], "It is on its way.", True),
+        ([failed("get_order", "error: boom")], "Your order has been checked.", True),
+        ([failed("run_tests", "error: boom")], "All tests passed.", True),
+        ([failed("run_tests", "error: boom")], "12 orders", False),
+        ([failed("get_order", "error: boom")], "Your order arrives on Monday.", False),
+        ([REFUSED], "The order has been shipped, so it was not cancelled.", False),
+        ([REFUSED], "There was an error.", False),
+        ([REFUSED], "Please tell me the right number.", False),
+        ([REFUSED], "Which order is it?", False),
+        ([REFUSED], "I have transferred you to a specialist.", False),
+        ([REFUSED, ran("cancel_order", order_id="o2")], ENDS, False),
+        ([ran("cancel_order", order_id="o2"), REFUSED], ENDS, False),
+        ([[REFUSED, ran("search")]], ENDS, False),
+        ([held("cancel_order")], ENDS, False),
+        ([], ENDS, False),
+    ],
+)
+def test_an_error_at_the_end_is_spoken_of(turns: Any, text: str, held_back: bool) -> None:
+    """Only where everything failed, the tool never worked, and the answer goes past it."""
+    patterns = [one.pattern for one in found(turns, text)]
+    assert patterns == (["unacknowledged_error"] if held_back else [])
+    assert found(turns, text, unacknowledged_error=False) == []
+
+
+@pytest.mark.parametrize(
+    ("turns", "held_back"),
+    [
+        ([], True),
+        ([ran("search")], True),
+        ([failed("add_note", "error: no"), ran("search")], True),
+        ([held("add_note"), ran("search")], True),
+        ([ran("add_note", note="n")], False),
+    ],
+)
+def test_a_required_tool_has_to_run_with_success(turns: Any, held_back: bool) -> None:
+    """Once in each task."""
+    findings = found(turns, required_tools=["add_note"])
+    assert [one.pattern for one in findings] == (["required_tool"] if held_back else [])
+    assert all(one.tool == "add_note" for one in findings)
+
+
+def test_a_word_of_thanks_needs_no_required_tool() -> None:
+    """A task without a call asks for nothing again that an earlier one did."""
+    earlier = [Passage("result", "ok", "add_note", step="a1")]
+    assert found([], "You are welcome.", required_tools=["add_note"], seen=earlier) == []
+    assert found([ran("search")], required_tools=["add_note"], seen=earlier)
+    failed_before = [Passage("result", "no", "add_note", failed=True)]
+    assert found([], "Welcome.", required_tools=["add_note"], seen=failed_before)
+
+
+def test_a_required_tool_that_the_agent_does_not_have_is_not_asked_for() -> None:
+    """Several agents share one configuration."""
+    assert found([ran("search")], required_tools=["deploy"]) == []
+
+
+def test_an_agent_with_a_tool_to_end_with_ends_with_it() -> None:
+    """`finish: true` in the settings of the tool."""
+    (finding,) = found([ran("search")], tools=SUBMIT)
+    assert (finding.pattern, finding.tool) == ("required_tool", "submit")
+    assert found([ran("submit")], tools=SUBMIT) == []
+    assert found([ran("search")], tools=SUBMIT, finish_tool=False) == []
+    assert found([ran("search")], "Which file do you mean?", tools=SUBMIT) == []
+
+
+def test_a_call_is_no_end() -> None:
+    """The rules look at the wish to finish."""
+    at = trajectory(steps(REFUSED), proposal(call()), tools=SHOP)
+    assert list(Termination(TerminationOptions(required_tools=("add_note",))).detect(at)) == []
