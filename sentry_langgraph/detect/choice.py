@@ -17,10 +17,12 @@ from sentry_langgraph.values import Sought, as_text, sought
 PASSAGES_READ = 400
 """Newest passages that are read."""
 
-_ALL = re.compile(r"\b(?:all|every|each|both|any|everything|whichever|the (?:two|three|four))\b", re.I)
+_ALL = re.compile(
+    r"\b(?:all|every|each|both|any|everything|whichever|the (?:two|three|four))\b", re.I
+)
 _DEPTH = 12
 _AROUND = 40
-_QUOTES = "\" \n\r\t"
+_QUOTES = '" \n\r\t'
 
 
 def unlooked_choice(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
@@ -46,8 +48,21 @@ def unlooked_choice(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
             f"`{leaf.name}` is '{shown(leaf.value)}', one of {candidates} candidates, and none of "
             "them was looked at",
             confidence=0.8,
+            advice=_look(call, trajectory),
         )
     return None
+
+
+def _look(call: ToolCall, trajectory: Trajectory) -> str:
+    """What to do first: read the candidates, with the tools that take one."""
+    names = set(call.args or ())
+    readers = [
+        name
+        for name, spec in trajectory.catalog.tools.items()
+        if spec.read_only is True and names & set(spec.required)
+    ]
+    how = f" with {', '.join(f'`{name}`' for name in readers[:3])}" if readers else ""
+    return f"look at the candidates{how}, and take the one that the request means."
 
 
 def _all_taken(candidates: int, call: ToolCall, trajectory: Trajectory) -> bool:

@@ -30,8 +30,15 @@ _NOT = re.compile(
     re.IGNORECASE,
 )
 _IRREGULAR = {
-    "sent": "send", "paid": "pay", "bought": "buy", "reset": "reset", "cancelled": "cancel",
-    "canceled": "cancel", "modified": "modify", "notified": "notify", "submitted": "submit",
+    "sent": "send",
+    "paid": "pay",
+    "bought": "buy",
+    "reset": "reset",
+    "cancelled": "cancel",
+    "canceled": "cancel",
+    "modified": "modify",
+    "notified": "notify",
+    "submitted": "submit",
 }
 
 
@@ -39,7 +46,8 @@ def claimed_call(trajectory: Trajectory) -> Finding | None:
     """The finding of a final message that claims a change which no tool made.
 
     Only the first person counts ("I have cancelled…"): what "has been cancelled" may be a state
-    that was read. Silent as soon as anything but a look-up ran in the thread: a recap may mean that.
+    that was read. Silent as soon as anything but a look-up ran in the thread: a recap may mean
+    that.
     """
     proposal = trajectory.proposal
     text = proposal.text[:_TEXT_READ]
@@ -62,6 +70,8 @@ def claimed_call(trajectory: Trajectory) -> Finding | None:
             detail=f"the message says that something was {claim[1].lower()}, and no such call ran "
             "with success",
             evidence={"verb": claim[1].lower()},
+            advice=f"if the request asks for it, call `{tool}`; if not, give the answer without "
+            "saying that it was done.",
             tool=tool,
             pattern="claimed_call",
         )

@@ -101,7 +101,8 @@ def _finding(flaws: Sequence[Flaw], trajectory: Trajectory) -> Finding:
     detail = first.detail
     if first.argument:
         plan = plan_to(first.argument, catalog, trajectory.provenance, consumer=first.tool)
-        detail += _where_known(first, trajectory)
+        if first.pattern != "unlooked_choice":
+            detail += _where_known(first, trajectory)
     others = list(dict.fromkeys(f"`{flaw.tool}`: {flaw.detail}" for flaw in flaws[1:]))
     return Finding(
         Label.HALLUCINATION,
@@ -110,12 +111,13 @@ def _finding(flaws: Sequence[Flaw], trajectory: Trajectory) -> Finding:
         confidence=first.confidence,
         severity=first.severity,
         detail="; ".join((detail, *others[:3])),
+        advice=first.advice,
         evidence={"calls": len(flaws), "slot": first.argument or "", "plan": len(plan)},
         calls=tuple(sorted({flaw.call for flaw in flaws})),
         tool=first.tool,
         argument=first.argument,
         pattern=first.pattern,
-        intention=spec is not None and spec.read_only is False,
+        intention=spec is not None and spec.read_only is False and first.owed,
         plan=plan,
     )
 

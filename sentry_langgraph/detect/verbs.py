@@ -47,10 +47,9 @@ _KINDS = {
 }
 _VERBS = {
     "cancel": "cancel abort void terminate revoke withdraw",
-    "change": "change modify update edit adjust set patch move rename reschedule amend upgrade "
-    "switch convert replace",
-    "create": "create add insert make register open new post submit write log save store "
-    "generate draft",
+    "change": "change modify update adjust move rename reschedule amend upgrade switch convert "
+    "replace",
+    "create": "create add insert make register open new",
     "delete": "delete remove erase purge clear drop uninstall unlink trash",
     "return": "return",
     "refund": "refund reimburse compensate",

