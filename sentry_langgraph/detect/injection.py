@@ -20,10 +20,11 @@ from typing import ClassVar
 
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.options import PositiveCount
-from sentry_langgraph.provenance import leaves, plain
+from sentry_langgraph.provenance import leaves
 from sentry_langgraph.records import Finding, Observation, ToolCall, Trajectory
 from sentry_langgraph.signature import digest
 from sentry_langgraph.taxonomy import Label, Origin, Severity
+from sentry_langgraph.values import plain
 
 _LOOKED_AT = 4_000
 _BEFORE, _AFTER = 100, 240

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from sentry_langgraph.detect.action_validity import ActionValidity
 from sentry_langgraph.detect.base import Detector, DetectorOptions
 from sentry_langgraph.detect.environment import Environment
+from sentry_langgraph.detect.hallucination import Hallucination
 from sentry_langgraph.detect.injection import SuspectedInjection
 from sentry_langgraph.detect.judge import Judge
 from sentry_langgraph.detect.objective_drift import ObjectiveDrift
@@ -43,6 +44,7 @@ BUILT_IN: Mapping[str, Callable[[Any], Detector]] = {
     "environment_failure": Environment,
     "suspected_injection": SuspectedInjection,
     "user_ambiguity": UserAmbiguity,
+    "hallucination": Hallucination,
 }
 """The detectors that run by default, in this order."""
 

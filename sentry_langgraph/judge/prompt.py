@@ -22,9 +22,9 @@ from sentry_langgraph.judge.answer import (
     diagnosis_schema,
 )
 from sentry_langgraph.judge.asking import Question
-from sentry_langgraph.provenance import plain
 from sentry_langgraph.records import ActiveRepair, Catalog, Finding, Step, ToolCall, Trajectory
 from sentry_langgraph.taxonomy import DEFINITIONS, Label
+from sentry_langgraph.values import plain
 
 LABELS = (
     Label.REPETITION_OR_LOOPING,

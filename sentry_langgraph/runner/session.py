@@ -139,7 +139,12 @@ class SentryRunner:
         return self._last.events if self._last is not None else ()
 
     def start_task(
-        self, objective: str = "", action_schema: ActionSchema = None, *, task_id: str | None = None
+        self,
+        objective: str = "",
+        action_schema: ActionSchema = None,
+        *,
+        task_id: str | None = None,
+        instructions: str = "",
     ) -> None:
         """Begin a task. One that is still open is finalized first.
 
@@ -149,30 +154,37 @@ class SentryRunner:
                 mapping from names to JSON Schemas. None: no name is unknown, and arguments are
                 not checked.
             task_id: Names the task in events and lessons; a fresh one by default.
+            instructions: The system prompt and whatever else the model is told. A value that
+                stands there is not made up.
 
         Raises:
             ConfigError: The action schema is not one.
         """
         catalog = catalog_of(action_schema, self._settings.tools)
         self._finalized()
-        self._begin(Task(task_id or uuid4().hex, objective), catalog)
+        self._begin(Task(task_id or uuid4().hex, objective), catalog, instructions)
 
     async def astart_task(
-        self, objective: str = "", action_schema: ActionSchema = None, *, task_id: str | None = None
+        self,
+        objective: str = "",
+        action_schema: ActionSchema = None,
+        *,
+        task_id: str | None = None,
+        instructions: str = "",
     ) -> None:
         """As `start_task`."""
         catalog = catalog_of(action_schema, self._settings.tools)
         await asyncio.to_thread(self._finalized)
-        self._begin(Task(task_id or uuid4().hex, objective), catalog)
+        self._begin(Task(task_id or uuid4().hex, objective), catalog, instructions)
 
-    def _begin(self, task: Task, catalog: Catalog) -> None:
+    def _begin(self, task: Task, catalog: Catalog, instructions: str) -> None:
         preset = self._settings.preset_for(catalog)
         if preset != self._preset:
             logger.info("the task has the preset %s: %s", preset.name, preset.why)
         self._preset = preset
         self._pipeline = self._settings.pipeline(catalog, judge=self._judge_given)
         self._acts = replace(self._acts, pipeline=self._pipeline)
-        self._open = OpenTask(task, catalog)
+        self._open = OpenTask(task, catalog, instructions)
 
     def step(self, step: AgentStep, terminal: bool = False) -> Repair | None:
         """Look at a step that has run.

@@ -34,6 +34,7 @@ FOUND_BY = {
     Label.TOOL_ERROR: "`environment_failure`",
     Label.SUSPECTED_INJECTION: "`suspected_injection`",
     Label.USER_AMBIGUITY: "`user_ambiguity`",
+    Label.HALLUCINATION: "`hallucination`",
 }
 """What finds a label; those that are not here have no detector yet."""
 
