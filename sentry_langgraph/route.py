@@ -87,6 +87,11 @@ _ONE_HOLD = frozenset({"open_action"})
 """Patterns that are held once: an agent that comes to the same end again has decided."""
 
 
+_PASSES = frozenset({Label.HALLUCINATION})
+"""Labels whose action goes through when repairs did not help: the environment judges it then,
+and nobody is kept from a value that they insist on."""
+
+
 def _urgency(finding: Finding) -> tuple[int, float]:
     return (0 if finding.severity is Severity.HOLD else 1, -finding.confidence)
 
@@ -133,6 +138,8 @@ def _soft(
     if hold and (failed >= options.max_failed_repairs or spent):
         if ends_run and trajectory.proposal.text.strip():
             # the run ends by itself, and the agent has said something: let it
+            return Suppress(finding, "budget")
+        if finding.label in _PASSES:
             return Suppress(finding, "budget")
         return Escalate(finding, human=options.escalation == "human")
     if spent:

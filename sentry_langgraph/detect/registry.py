@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from sentry_langgraph.detect.action_validity import ActionValidity
 from sentry_langgraph.detect.base import Detector, DetectorOptions
+from sentry_langgraph.detect.hallucination import Hallucination
 from sentry_langgraph.detect.planning_stall import PlanningStall
 from sentry_langgraph.detect.repetition import Repetition
 from sentry_langgraph.detect.termination import Termination
@@ -30,6 +31,7 @@ BUILT_IN: Mapping[str, Callable[[Any], Detector]] = {
     "repetition_or_looping": Repetition,
     "planning_stall": PlanningStall,
     "termination_miscalibration": Termination,
+    "hallucination": Hallucination,
 }
 """The detectors that run by default, in this order."""
 

@@ -120,7 +120,12 @@ class SentryRunner:
         return self._last.events if self._last is not None else ()
 
     def start_task(
-        self, objective: str = "", action_schema: ActionSchema = None, *, task_id: str | None = None
+        self,
+        objective: str = "",
+        action_schema: ActionSchema = None,
+        *,
+        task_id: str | None = None,
+        instructions: str = "",
     ) -> None:
         """Begin a task. One that is still open is finalized first.
 
@@ -130,21 +135,28 @@ class SentryRunner:
                 mapping from names to JSON Schemas. None: no name is unknown, and arguments are
                 not checked.
             task_id: Names the task in events and lessons; a fresh one by default.
+            instructions: The system prompt and whatever else the model is told. A value that
+                stands there is not made up.
 
         Raises:
             ConfigError: The action schema is not one.
         """
         catalog = catalog_of(action_schema, self._settings.tools)
         self._finalized()
-        self._open = OpenTask(Task(task_id or uuid4().hex, objective), catalog)
+        self._open = OpenTask(Task(task_id or uuid4().hex, objective), catalog, instructions)
 
     async def astart_task(
-        self, objective: str = "", action_schema: ActionSchema = None, *, task_id: str | None = None
+        self,
+        objective: str = "",
+        action_schema: ActionSchema = None,
+        *,
+        task_id: str | None = None,
+        instructions: str = "",
     ) -> None:
         """As `start_task`."""
         catalog = catalog_of(action_schema, self._settings.tools)
         await asyncio.to_thread(self._finalized)
-        self._open = OpenTask(Task(task_id or uuid4().hex, objective), catalog)
+        self._open = OpenTask(Task(task_id or uuid4().hex, objective), catalog, instructions)
 
     def step(self, step: AgentStep, terminal: bool = False) -> Repair | None:
         """Look at a step that has run.

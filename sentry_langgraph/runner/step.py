@@ -177,10 +177,13 @@ def passages_of(step: Step) -> list[Passage]:
         if seen is None or seen.own:
             continue
         failed = seen.status == "error"
-        if not failed and call.args:
-            given = json.dumps(call.args, default=str)
+        given = json.dumps(call.args or {}, default=str, ensure_ascii=False)
+        if failed:
+            passages.append(Passage("result", seen.text, call.name, True, step.id, asked=given))
+            continue
+        if call.args:
             passages.append(Passage("given", given, call.name, False, step.id))
-        passages.append(Passage("result", seen.text, call.name, failed, step.id))
+        passages.append(Passage("result", seen.text, call.name, False, step.id))
     return passages
 
 

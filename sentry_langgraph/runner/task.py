@@ -19,16 +19,19 @@ class OpenTask:
     Args:
         task: The task.
         catalog: Its tools.
+        instructions: What the model is told besides the request.
     """
 
-    def __init__(self, task: Task, catalog: Catalog) -> None:
+    def __init__(self, task: Task, catalog: Catalog, instructions: str = "") -> None:
         self.task = task
         self.catalog = catalog
         self.steps: list[Step] = []
         self.events: list[Event] = []
         self.count = 0
         self._ids: set[str] = set()
-        self._seen: list[Passage] = []
+        told = Passage("told", task.objective, step=task.id, user=True)
+        self._seen: list[Passage] = [Passage("told", instructions), told]
+        self._places: dict[str, int] = {}
         self._depth = 0
 
     def unique(self, id_: str) -> str:
@@ -53,8 +56,7 @@ class OpenTask:
         """What the stages see: the newest steps, and `ran` after them."""
         steps = (*self.steps[-self._depth :], *ran) if self._depth else ran
         state = ledger.fold(self.events)
-        told = Passage("told", self.task.objective, step=self.task.id)
-        seen = Provenance.of((told, *self._seen))
+        seen = Provenance.of(self._seen, self._places)
         return Trajectory(self.task, steps, proposal, self.catalog, state, seen)
 
     def record(self, events: Sequence[Event]) -> None:

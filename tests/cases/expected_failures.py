@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _EXPLORATION = "the detector of over_exploration is not there yet"
-_PROVENANCE = "the detector of hallucination needs the provenance index, which is not there yet"
 _DRIFT = "the detector of objective_drift is not there yet"
 
 REASONS: Mapping[str, str] = {
     "RW-028[must-1]": _EXPLORATION,
     "RW-028[must-2]": _EXPLORATION,
     "RW-028[must-3]": _EXPLORATION,
-    "RW-035[main]": _PROVENANCE,
-    "RW-035[second_source_variant]": _PROVENANCE,
-    "RW-035[must-2]": _PROVENANCE,
     "RW-036[must-1]": _DRIFT,
     "RW-036[must-2]": _DRIFT,
 }

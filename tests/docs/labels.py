@@ -25,6 +25,7 @@ FOUND_BY = {
     Label.REPETITION_OR_LOOPING: "`repetition_or_looping`",
     Label.PLANNING_STALL: "`planning_stall`",
     Label.TERMINATION_MISCALIBRATION: "`termination_miscalibration`",
+    Label.HALLUCINATION: "`hallucination`",
 }
 """What finds a label; those that are not here have no detector yet."""
 

@@ -1,0 +1,109 @@
+"""Values and claims that nothing the agent was told or saw stands behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from sentry_langgraph.detect.base import DetectorOptions
+from sentry_langgraph.detect.flaws import Flaw
+from sentry_langgraph.detect.identifiers import allowed, identifier
+from sentry_langgraph.detect.kinds import are_words, wrong_kind
+from sentry_langgraph.detect.ungrounded import ungrounded
+from sentry_langgraph.options import Switch
+from sentry_langgraph.plans import plan_to
+from sentry_langgraph.producers import known_values
+from sentry_langgraph.records import Finding, PathStep, ToolCall, Trajectory
+from sentry_langgraph.slots import leaves_of
+from sentry_langgraph.taxonomy import Label, Severity
+
+
+class HallucinationOptions(DetectorOptions):
+    """Options of `hallucination`.
+
+    Attributes:
+        ungrounded: An identifier in a call that stands nowhere in what was told or seen.
+        wrong_kind: Words of the request in the place of an identifier, where a tool yields one.
+    """
+
+    ungrounded: Switch = True
+    wrong_kind: Switch = True
+
+
+class Hallucination:
+    """Looks at the arguments of the newest calls, and at what the newest message claims."""
+
+    Options: ClassVar[type[DetectorOptions]] = HallucinationOptions
+
+    def __init__(self, options: HallucinationOptions) -> None:
+        self._options = options
+
+    def detect(self, trajectory: Trajectory) -> Iterable[Finding]:
+        """At most one finding that holds calls, with every call concerned."""
+        calls = trajectory.proposal.calls
+        if not calls:
+            return ()
+        flaws = [flaw for call in calls if (flaw := self._flaw(call, trajectory))]
+        if not flaws:
+            return ()
+        holding = [flaw for flaw in flaws if flaw.severity is Severity.HOLD]
+        return (_finding(holding or flaws, trajectory),)
+
+    def _flaw(self, call: ToolCall, trajectory: Trajectory) -> Flaw | None:
+        """The first thing that is wrong with the arguments of a call."""
+        spec = trajectory.catalog.tools.get(call.name)
+        if not call.args or (spec is not None and Label.HALLUCINATION in spec.exempt):
+            return None
+        for leaf in leaves_of(call.args, spec):
+            kind = identifier(leaf)
+            if kind is None:
+                continue
+            known = trajectory.provenance.grounded(leaf.value)
+            if (known and not are_words(leaf)) or allowed(leaf, call.name, spec):
+                continue
+            flaw = None
+            if known and self._options.wrong_kind:
+                flaw = wrong_kind(leaf, call, trajectory)
+            elif not known and self._options.ungrounded:
+                flaw = ungrounded(leaf, kind, call, trajectory)
+            if flaw is not None:
+                return flaw
+        return None
+
+
+def _finding(flaws: Sequence[Flaw], trajectory: Trajectory) -> Finding:
+    """One finding for all flawed calls: they are held together, and the first one leads."""
+    first = flaws[0]
+    catalog = trajectory.catalog
+    spec = catalog.tools.get(first.tool)
+    plan: tuple[PathStep, ...] = ()
+    detail = first.detail
+    if first.argument:
+        plan = plan_to(first.argument, catalog, trajectory.provenance, consumer=first.tool)
+        detail += _where_known(first, trajectory)
+    others = list(dict.fromkeys(f"`{flaw.tool}`: {flaw.detail}" for flaw in flaws[1:]))
+    return Finding(
+        Label.HALLUCINATION,
+        trajectory.proposal.id,
+        key=f"{Label.HALLUCINATION}:{first.pattern}:{first.tool}:{first.argument or ''}",
+        confidence=first.confidence,
+        severity=first.severity,
+        detail="; ".join((detail, *others[:3])),
+        evidence={"calls": len(flaws), "slot": first.argument or "", "plan": len(plan)},
+        calls=tuple(sorted({flaw.call for flaw in flaws})),
+        tool=first.tool,
+        argument=first.argument,
+        pattern=first.pattern,
+        intention=spec is not None and spec.read_only is False,
+        plan=plan,
+    )
+
+
+def _where_known(flaw: Flaw, trajectory: Trajectory) -> str:
+    known = known_values(
+        flaw.argument, trajectory.catalog, trajectory.provenance, consumer=flaw.tool, limit=1
+    )
+    if not known:
+        return "; take a value from the request or from a result, never make one up"
+    tool, field, _ = known[0]
+    return f"; take one that is in the results: `{field}` of `{tool}`"
