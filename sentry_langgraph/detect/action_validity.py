@@ -13,6 +13,7 @@ from typing import ClassVar
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.detect.malformed import explain
 from sentry_langgraph.detect.names import nearest
+from sentry_langgraph.detect.naming import NOT_THERE
 from sentry_langgraph.detect.written_call import written_call
 from sentry_langgraph.options import Switch
 from sentry_langgraph.records import (
@@ -31,11 +32,6 @@ _RAW_SHOWN = 200
 _VALUE_SHOWN = 60
 
 _FIELD = re.compile(r"[A-Za-z_][\w.\[\]-]{0,119}\Z")
-_NOT_THERE = re.compile(
-    r"\b(?:not found|no such|does(?:n't| not) exist|not available|unavailable|"
-    r"unknown (?:id|key|name)|no longer exists?)\b",
-    re.IGNORECASE,
-)
 
 
 class ActionValidityOptions(DetectorOptions):
@@ -233,7 +229,7 @@ def _unavailable(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Find
         seen = last.observation_of(earlier)
         if seen is None or seen.own or seen.status != "error":
             continue
-        if call_key(earlier, spec) == key and _NOT_THERE.search(seen.text[:2000]):
+        if call_key(earlier, spec) == key and NOT_THERE.search(seen.text[:2000]):
             return Finding(
                 Label.UNAVAILABLE_TARGET,
                 trajectory.proposal.id,

@@ -1,4 +1,4 @@
-"""Whether a tool reads or changes, by its name: the last resort after options and MCP hints."""
+"""What names and words say: whether a tool reads or changes, and that a target is not there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _CHANGES = frozenset(
     "patch move rename copy submit apply approve reject pay refund return exchange transfer "
     "enable disable start stop reset restart reboot deploy publish upload install uninstall "
     "assign schedule order buy purchase make close open_ticket grant revoke toggle refuel "
-    "resume suspend replace commit push merge drop truncate save store register change".split()
+    "resume suspend replace commit push merge drop truncate save store register change renew "
+    "extend postpone reschedule reserve".split()
 )
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -31,3 +32,11 @@ def reads_by_name(name: str) -> bool | None:
         if lower in _CHANGES:
             return False
     return None
+
+
+NOT_THERE = re.compile(
+    r"\b(?:not found|no such|does(?:n't| not) exist|not available|unavailable|"
+    r"unknown (?:id|key|name)|(?:there is|has) no\b|no longer exists?)\b",
+    re.IGNORECASE,
+)
+"""Words of a result that says that what was asked for does not exist."""
