@@ -1,6 +1,6 @@
 """A detector of your own: one function, named in the configuration by its import path.
 
-It refuses a change whose `order_id` stands neither in the request nor in any result.
+It refuses a refund of an order that nobody has looked at.
 """
 
 from __future__ import annotations
@@ -17,31 +17,29 @@ from sentry_langgraph.taxonomy import Label
 from sentry_langgraph.testing import ai, call, react_graph
 
 
-def order_id_from_nowhere(trajectory: Trajectory) -> Iterator[Finding]:
-    """A refund needs an order id that the agent was told or has seen."""
-    known = [trajectory.task.objective]
-    known += [seen.text for step in trajectory.steps for seen in step.observations]
+def refund_unseen(trajectory: Trajectory) -> Iterator[Finding]:
+    """A refund needs a look at the order first, even where the user names it."""
+    seen = {one.name for step in trajectory.steps for one in step.calls}
     for proposed in trajectory.proposal.calls:
-        order_id = str((proposed.args or {}).get("order_id", ""))
-        if proposed.name != "refund_order" or any(order_id in text for text in known):
+        if proposed.name != "refund_order" or "get_order" in seen:
             continue
         yield Finding(
-            label=Label.HALLUCINATION,
+            label=Label.IRREVERSIBLE_ACTION,
             step=trajectory.proposal.id,
-            key="order_id_from_nowhere",
+            key="refund_unseen",
             confidence=0.9,
-            detail="`order_id` stands neither in the request nor in any result",
-            advice="call `list_orders` and take the order id from its result.",
+            detail="the order was not looked at",
+            advice="call `get_order`, and refund only what was delivered.",
             calls=(proposed.index,),
             tool=proposed.name,
-            argument="order_id",
+            pattern="unseen",
         )
 
 
 @tool
-def list_orders(item: str) -> str:
-    """The orders of an item."""
-    return f"A7: 1 {item}, 40 EUR, delivered"
+def get_order(order_id: str) -> str:
+    """One order."""
+    return f"{order_id}: 1 lamp, 40 EUR, delivered"
 
 
 @tool
@@ -52,18 +50,18 @@ def refund_order(order_id: str) -> str:
 
 MODEL = chat_model(
     [
-        ai("", call("refund_order", {"order_id": "lamp-order-1"})),
-        ai("", call("list_orders", {"item": "lamp"})),
+        ai("", call("refund_order", {"order_id": "A7"})),
+        ai("", call("get_order", {"order_id": "A7"})),
         ai("", call("refund_order", {"order_id": "A7"})),
         "Your lamp, order A7, is refunded.",
     ]
 )
 
 graph = with_sentry(
-    react_graph(MODEL, [list_orders, refund_order], checkpointer=InMemorySaver()),
+    react_graph(MODEL, [get_order, refund_order], checkpointer=InMemorySaver()),
     {
         "playbook": {"kind": "memory"},
-        "detectors": [{"kind": f"{__name__}:order_id_from_nowhere"}],
+        "detectors": [{"kind": f"{__name__}:refund_unseen"}],
     },
 )
 
@@ -71,7 +69,7 @@ graph = with_sentry(
 def main() -> None:
     """Run it and show what Sentry did."""
     config = {"configurable": {"thread_id": "own-detector"}}
-    answer = graph.invoke({"messages": [("user", "Refund the lamp I ordered")]}, config)
+    answer = graph.invoke({"messages": [("user", "Refund order A7, please")]}, config)
     for message in answer["messages"]:
         message.pretty_print()
     print()

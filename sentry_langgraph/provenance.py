@@ -138,7 +138,8 @@ class Provenance:
     def grounded(self, value: object) -> bool:
         """Whether `value` stands anywhere, in any of the forms of `sentry_langgraph.values`.
 
-        A value beyond what one look reads counts as grounded: it was not looked for.
+        A value beyond what one look reads counts as grounded: it was not looked for. So does
+        every value where there is nothing to read.
         """
         wanted = sought(value)
         if not wanted.plain:
@@ -146,13 +147,14 @@ class Provenance:
         known = self.places.get(wanted.plain)
         if known is not None and self.holds(known, wanted):
             return True
+        count = 0
         for count, passage in enumerate(self.passages(), 1):
             if passage.holds(wanted):
                 self._remember(wanted.plain, passage.place)
                 return True
             if count >= PASSAGES_READ:
                 return True
-        return False
+        return not count
 
     def told(self) -> Iterator[Passage]:
         """What users and the system said, newest first."""

@@ -37,10 +37,10 @@ SHOWN = {
         "[sentry] verdict planning_stall",
     ),
     "own_detector": (
-        "`order_id` stands neither in the request nor in any result",
-        "Next: call `list_orders` and take the order id from its result.",
+        "`refund_order` — the order was not looked at",
+        "Next: call `get_order`, and refund only what was delivered.",
         "Your lamp, order A7, is refunded.",
-        "1. hallucination, `refund_order`",
+        "1. irreversible_action (unseen), `refund_order`",
         "done: held → recovered",
     ),
     "without_langgraph": (

@@ -48,7 +48,7 @@ def wrapped(script: list[Any]) -> tuple[ScriptedChatModel, Any]:
 
 async def asked(graph: Any, drive: str) -> list[Any]:
     """The messages after the request, sync or async."""
-    request = {"messages": [("user", "Cancel order A1, it is late")]}
+    request = {"messages": [("user", "Cancel order A1, it is late, and not A2")]}
     done = (
         graph.invoke(request, CONFIG) if drive == "sync" else await graph.ainvoke(request, CONFIG)
     )
@@ -67,7 +67,7 @@ async def test_one_reminder_at_a_time_until_it_is_done(drive: str) -> None:
     for request, found in zip(model.requests[2:4], human[2:4], strict=True):
         assert request[-1].id == found[0].id
         assert "`cancel_order` with order_id (string, required)" in found[0].text
-        assert found[0].text.endswith("Original request: Cancel order A1, it is late")
+        assert found[0].text.endswith("Original request: Cancel order A1, it is late, and not A2")
     assert human[2][0].id != human[3][0].id
     assert not any(m.type == "human" and is_guidance(m) for m in messages)
 
