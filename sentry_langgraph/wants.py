@@ -16,7 +16,7 @@ _VERBS = (
     "accept activat add adjust allocat apply appli approv archiv arrang assign attach block buy "
     "cancel chang clear clos confirm connect convert correct creat deactivat delay delet deploy "
     "disabl discard downgrad drop edit enabl exchang execut extend fix giv grant hold increas "
-    "insert install invit keep lower mak mark merg mov modify modifi notify notifi open paus pay "
+    "insert install invit keep lower mak mark merg mov modify modifi notify notifi paus pay "
     "postpon prolong publish purchas push put rais rebook reschedul reactivat reduc refund refuel "
     "register reject releas remov renam renew replac reserv reset resolv restart restor resum "
     "return revok run sav schedul send set ship start stop submit subscrib suspend switch tak "
@@ -25,7 +25,7 @@ _VERBS = (
 )
 _CHANGES = re.compile(
     rf"\b(?:(?:{'|'.join(_VERBS.split())})(?:e|es|ed|ing|s|d|t?ting|ing)?"
-    r"|book (?:an?|me|us)|order (?:an?|me|us|some)|would like|note that|let \w+ have)\b",
+    r"|open (?:an?|up)|book (?:an?|me|us)|order (?:an?|me|us|some)|would like|note that|let \w+ have)\b",
     re.IGNORECASE,
 )
 _LOOKS_UP = re.compile(
