@@ -25,7 +25,8 @@ _VERBS = (
 )
 _CHANGES = re.compile(
     rf"\b(?:(?:{'|'.join(_VERBS.split())})(?:e|es|ed|ing|s|d|t?ting|ing)?"
-    r"|open (?:an?|up)|book (?:an?|me|us)|order (?:an?|me|us|some)|would like|note that|let \w+ have)\b",
+    r"|open (?:an?|up)|book (?:an?|me|us)|order (?:an?|me|us|some)|would like|note that"
+    r"|let \w+ have)\b",
     re.IGNORECASE,
 )
 _LOOKS_UP = re.compile(

@@ -27,6 +27,7 @@ _PLANNED = frozenset({Label.HALLUCINATION, Label.INVALID_ARGUMENTS, Label.UNAVAI
 """Labels whose repair may need a value that another call yields."""
 
 _STEM = 5
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}\Z")
 
 
 def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
@@ -49,7 +50,7 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
         finding = replace(finding, intention=_named(spec, trajectory.task.objective))
     if finding.label not in _PLANNED:
         return finding
-    plan = finding.plan or _plan(finding, spec, trajectory)
+    plan = _named_safely(finding.plan or _plan(finding, spec, trajectory))
     if finding.advice:
         return replace(finding, plan=plan)
     return replace(finding, plan=plan, advice=_advice(finding, plan, spec, trajectory))
@@ -72,6 +73,13 @@ def _plan(finding: Finding, spec: ToolSpec, trajectory: Trajectory) -> tuple[Pat
     if not slot or not _identifies(slot):
         return ()
     return plan_to(slot, trajectory.catalog, trajectory.provenance, consumer=spec.name)
+
+
+def _named_safely(plan: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
+    """The plan without fields whose name is no plain name: it would be stored and shown."""
+    return tuple(
+        step if _NAME.match(step.gives) else PathStep(step.tool, step.arguments) for step in plan
+    )
 
 
 def _identifies(name: str) -> bool:
