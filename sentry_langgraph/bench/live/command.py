@@ -58,6 +58,9 @@ def live(  # noqa: PLR0917 (options of the command line have no order)
     max_tokens: Annotated[
         int, typer.Option("--max-tokens", min=16, help="Tokens of one answer.")
     ] = 256,
+    parallel: Annotated[
+        int, typer.Option("--parallel", min=1, max=64, help="Runs at the same time.")
+    ] = 1,
 ) -> None:
     """Measure what Sentry does for a real model on tasks that can be checked."""
     for path, option in ((out, "--out"), (json_file, "--json")):
@@ -82,6 +85,7 @@ def live(  # noqa: PLR0917 (options of the command line have no order)
         api_key_env=api_key_env,
         timeout=timeout,
         max_tokens=max_tokens,
+        parallel=parallel,
     )
 
 

@@ -34,6 +34,7 @@ def drive(
     tasks: int | None,
     max_turns: int,
     transcripts: bool,
+    parallel: int,
     out: Path | None,
     json_file: Path | None,
     model: str,
@@ -49,6 +50,7 @@ def drive(
         tasks: How many tasks of each domain; None is all.
         max_turns: Calls of the model in one run.
         transcripts: Whether what was said is kept.
+        parallel: Runs at the same time.
         out: The file of results.
         json_file: The file of figures.
         model: The model's name.
@@ -66,6 +68,7 @@ def drive(
         tasks=tasks,
         max_turns=max_turns,
         transcripts=transcripts,
+        parallel=parallel,
     )
     chat = _model(model=model, max_tokens=max_tokens, temperature=TEMPERATURE, **access)
     used = settings(plan, model=model, max_tokens=max_tokens, temperature=TEMPERATURE)

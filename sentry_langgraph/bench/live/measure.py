@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,7 @@ class Plan:
             tasks are of every kind.
         max_turns: Calls of the model in one run.
         transcripts: Whether what was said is kept.
+        parallel: Runs at the same time.
     """
 
     domains: tuple[Domain, ...]
@@ -38,6 +40,7 @@ class Plan:
     tasks: int | None = None
     max_turns: int = 16
     transcripts: bool = False
+    parallel: int = 1
 
     def runs(self) -> list[tuple[Domain, Task, Arm]]:
         """Every run: the arms of one task that share their prompt stand side by side."""
@@ -99,18 +102,17 @@ def measure(
 
     Args:
         plan: What is measured.
-        model: The model.
+        model: The model; it is called from several threads where the plan is parallel.
         store: Holds the results.
-        on_run: Called before each run.
+        on_run: Called when a run begins.
 
     Raises:
         Exception: What the model's client raises; results up to then are kept.
     """
-    for domain, task, arm in plan.runs():
-        if (domain.name, task.id, arm) in store.done:
-            continue
+
+    def run(domain: Domain, task: Task, arm: Arm) -> Result:
         on_run(domain, task, arm)
-        result = run_task(
+        return run_task(
             domain,
             task,
             arm,
@@ -119,8 +121,17 @@ def measure(
             max_turns=plan.max_turns,
             transcript=plan.transcripts,
         )
-        store.add(result)
-        yield result
+
+    left = [one for one in plan.runs() if (one[0].name, one[1].id, one[2]) not in store.done]
+    with ThreadPoolExecutor(plan.parallel) as pool:
+        runs = [pool.submit(run, *one) for one in left]
+        try:
+            for done in as_completed(runs):
+                result = done.result()
+                store.add(result)
+                yield result
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def results_of(plan: Plan, store: Store) -> list[Result]:

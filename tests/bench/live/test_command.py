@@ -93,6 +93,20 @@ def test_other_settings_start_anew(tmp_path: Path) -> None:
     assert json.loads(out.read_text("utf-8").splitlines()[0])["settings"]["max_turns"] == 9
 
 
+def test_runs_can_be_made_at_the_same_time(tmp_path: Path) -> None:
+    """The figures are the same, in the order of the plan."""
+    figures = [tmp_path / "one.json", tmp_path / "four.json"]
+    with served(Oracle()) as url:
+        bench(url, "--tasks", "4", "--arms", "off,rules", "--json", str(figures[0]))
+        done = bench(
+            url, "--tasks", "4", "--arms", "off,rules", "--json", str(figures[1]), "--parallel", "4"
+        )
+    assert done.exit_code == 0, done.output
+    one, four = (json.loads(file.read_text("utf-8"))["figures"] for file in figures)
+    for alone, beside in zip(one, four, strict=True):
+        assert {**alone, "seconds": 0} == {**beside, "seconds": 0}
+
+
 def test_transcripts_are_kept_where_asked_for(tmp_path: Path) -> None:
     """What was said, with the calls."""
     out = tmp_path / "results.jsonl"
