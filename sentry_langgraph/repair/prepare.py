@@ -6,10 +6,19 @@ Detectors say what is wrong. Here it is said what to do about it, from where val
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sentry_langgraph.plans import plan_to
-from sentry_langgraph.records import Finding, PathStep, ToolSpec, Trajectory
+from sentry_langgraph.provenance import Provenance
+from sentry_langgraph.records import (
+    Catalog,
+    Finding,
+    PathStep,
+    ScoredLesson,
+    ToolSpec,
+    Trajectory,
+)
 from sentry_langgraph.repair.steps import known, next_call, open_ends
 from sentry_langgraph.repair.templates import (
     CHOOSE,
@@ -54,6 +63,24 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
     if finding.advice:
         return replace(finding, plan=plan)
     return replace(finding, plan=plan, advice=_advice(finding, plan, spec, trajectory))
+
+
+def remembered(finding: Finding, lessons: Sequence[ScoredLesson], catalog: Catalog) -> Finding:
+    """The finding with the path of a lesson as its plan, where nothing better is known.
+
+    A path counts that led to the call in question before.
+    """
+    held = finding.suggestion or finding.tool
+    if finding.label not in _PLANNED or finding.plan or finding.advice:
+        return finding
+    for scored in lessons:
+        path = scored.lesson.path
+        known_tools = all(step.tool in catalog.tools for step in path)
+        if len(path) > 1 and path[-1].tool == held and known_tools:
+            first = path[0]
+            text = next_call(first.tool, first.gives, catalog, Provenance())
+            return replace(finding, plan=path[:-1], advice=f"{text}.")
+    return finding
 
 
 def _named(spec: ToolSpec, request: str) -> bool:

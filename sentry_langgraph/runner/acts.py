@@ -24,7 +24,7 @@ from sentry_langgraph.pipeline import Outcome, Pipeline
 from sentry_langgraph.playbook.port import Playbook
 from sentry_langgraph.recall import count_outcome, find_lessons, store_lesson
 from sentry_langgraph.records import ActiveRepair, Finding, Judgement, Trajectory
-from sentry_langgraph.repair import compose, partial_answer, remind
+from sentry_langgraph.repair import compose, partial_answer, remembered, remind
 from sentry_langgraph.runner.records import Repair
 from sentry_langgraph.runner.task import OpenTask
 from sentry_langgraph.taxonomy import Strategy
@@ -113,6 +113,8 @@ class Acts:
         if fault is not None:
             task.record([ledger.notice("fault:playbook", task.task, step, error=fault, **context)])
         attempt = trajectory.hard_streak + 1
+        first = remembered(first, lessons, task.catalog)
+        findings = (first, *findings[1:])
         text = compose(
             first,
             task.catalog,

@@ -11,8 +11,17 @@ from builders import active, advice, catalog, failed, finding, proposal, ran, st
 
 from sentry_langgraph import ledger
 from sentry_langgraph.provenance import Passage, Provenance
-from sentry_langgraph.records import Finding, PathStep, Step, Task, TaskState, Trajectory
-from sentry_langgraph.repair import compose, prepared, remind
+from sentry_langgraph.records import (
+    Finding,
+    Lesson,
+    PathStep,
+    ScoredLesson,
+    Step,
+    Task,
+    TaskState,
+    Trajectory,
+)
+from sentry_langgraph.repair import compose, prepared, remembered, remind
 from sentry_langgraph.taxonomy import Label, Strategy
 
 DESK = catalog(
@@ -170,6 +179,23 @@ def test_a_detectors_own_advice_stays() -> None:
     """It knows its case best."""
     made = prepared(invented("move_stay", "stay_id", STAYS, advice="ask the desk."), at(FOUND))
     assert text_of(made)[1] == "Next: ask the desk."
+
+
+def test_a_lesson_gives_the_plan_where_nothing_else_does() -> None:
+    """Its path has to lead to the held call, over tools that are there."""
+
+    def lesson(*path: PathStep) -> ScoredLesson:
+        return ScoredLesson(Lesson("l", Label.HALLUCINATION, "text", path=path), 0.9)
+
+    end = PathStep("move_stay", ("stay_id",))
+    helped, other = lesson(GUEST, STAYS, end), lesson(GUEST, STAYS)
+    held = invented("move_stay", "stay_id")
+    made = remembered(held, [other, helped], DESK)
+    assert made.plan == (GUEST, STAYS)
+    assert text_of(made)[1].startswith("Next: call `find_guest` with guest")
+    assert remembered(held, [other, lesson(PathStep("gone"), end), lesson(end)], DESK) == held
+    planned = prepared(invented("move_stay", "stay_id", STAYS), at(FOUND))
+    assert remembered(planned, [helped], DESK) == planned
 
 
 # A premature end
