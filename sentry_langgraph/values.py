@@ -34,6 +34,8 @@ _MONTHS = (
 ).split()
 _ESCAPES = "ntrbf"
 _HITS = 64
+_LONGEST_AMOUNT = 7
+"""Digits of the longest number that is looked for in the forms of an amount."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ def date_of(lowered: str) -> tuple[int, int, int] | None:
 
 def _amount_forms(text: str) -> tuple[str, ...]:
     amount = _AMOUNT.fullmatch(text)
-    if amount is None or len(text) > 24:
+    if amount is None or (text.isdigit() and len(text) > _LONGEST_AMOUNT) or len(text) > 24:
         return ()
     number = float(amount[1].replace(",", ""))
     forms = [f"{number:.2f}", f"{number:,.2f}", f"{number:.12g}"]

@@ -23,7 +23,7 @@ from sentry_langgraph.records import (
     Trajectory,
 )
 from sentry_langgraph.signature import call_key
-from sentry_langgraph.slots import slot_of
+from sentry_langgraph.slots import leaves_of, slot_of
 from sentry_langgraph.taxonomy import Label, Verdict
 
 _SAME_TOOL = frozenset(
@@ -52,6 +52,10 @@ _ANSWER_COUNTS = frozenset(
     }
 )
 """Labels that a real final answer resolves."""
+
+
+_ANSWERED_PATTERNS = frozenset({"claimed_call", "unrequested_change"})
+"""Patterns that an answer without the claim, or without the change, resolves."""
 
 
 class VerifyOptions(Options):
@@ -121,9 +125,11 @@ def _call_meets(repair: ActiveRepair, step: Step, call: ToolCall, trajectory: Tr
     result = step.observation_of(call)
     if result is None or result.own or result.status != "success":
         return False
+    if repair.pattern in _ANSWERED_PATTERNS and not repair.owes:
+        return repair.pattern == "claimed_call" and call.name == repair.tool
     named = repair.label in _SAME_TOOL or repair.label is Label.TERMINATION_MISCALIBRATION
     if named and repair.tool in trajectory.catalog.tools:
-        return call.name == repair.tool
+        return call.name == repair.tool and _grounded(repair, step, call, trajectory)
     if repair.owes:
         return call.name == repair.owes
     if repair.related:
@@ -132,6 +138,24 @@ def _call_meets(repair: ActiveRepair, step: Step, call: ToolCall, trajectory: Tr
             return False
         return spec.read_only is False or result.digest not in _loop_results(repair, trajectory)
     return True
+
+
+def _grounded(repair: ActiveRepair, step: Step, call: ToolCall, trajectory: Trajectory) -> bool:
+    """Whether the argument of a repaired hallucination stands in anything but this step.
+
+    Without provenance the environment, which took the value, decides.
+    """
+    if repair.label is not Label.HALLUCINATION or not repair.argument:
+        return True
+    spec = trajectory.catalog.tools.get(call.name)
+    provenance = trajectory.provenance
+    if next(iter(provenance.passages()), None) is None:
+        return True
+    return all(
+        any(source.passage.step != step.id for source in provenance.sources(leaf.value))
+        for leaf in leaves_of(call.args or {}, spec)
+        if leaf.name == repair.argument
+    )
 
 
 def _loop_results(repair: ActiveRepair, trajectory: Trajectory) -> frozenset[str]:
@@ -150,7 +174,8 @@ def _loop_results(repair: ActiveRepair, trajectory: Trajectory) -> frozenset[str
 def _answered(repair: ActiveRepair, trajectory: Trajectory, findings: Sequence[Finding]) -> bool:
     """Whether the newest message is an answer that nothing speaks against."""
     proposal = trajectory.proposal
-    if repair.label not in _ANSWER_COUNTS or not proposal.finish or findings:
+    counts = repair.label in _ANSWER_COUNTS or repair.pattern in _ANSWERED_PATTERNS
+    if not counts or not proposal.finish or findings:
         return False
     return proposal.structured or bool(proposal.text.strip())
 

@@ -21,6 +21,8 @@ class Flaw:
         detail: One line for the model.
         severity: How far a repair may go.
         confidence: From 0 to 1.
+        owed: Whether the call, if it is a change, stays to be done.
+        advice: The next step in words, where the label's own would mislead.
     """
 
     call: int
@@ -30,6 +32,8 @@ class Flaw:
     detail: str
     severity: Severity = Severity.HOLD
     confidence: float = 0.9
+    owed: bool = True
+    advice: str = ""
 
 
 def shown(value: object) -> str:

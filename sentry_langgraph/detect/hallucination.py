@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from sentry_langgraph.detect.asked import unrequested
 from sentry_langgraph.detect.base import DetectorOptions
+from sentry_langgraph.detect.choice import unlooked_choice
+from sentry_langgraph.detect.claims import claimed_call
 from sentry_langgraph.detect.flaws import Flaw
 from sentry_langgraph.detect.identifiers import allowed, identifier
 from sentry_langgraph.detect.kinds import are_words, wrong_kind
@@ -24,10 +27,17 @@ class HallucinationOptions(DetectorOptions):
     Attributes:
         ungrounded: An identifier in a call that stands nowhere in what was told or seen.
         wrong_kind: Words of the request in the place of an identifier, where a tool yields one.
+        unlooked_choice: A change to one of several candidates of a bare list of ids, of which
+            none was looked at.
+        unrequested_change: A change of a kind that no user and no prompt speaks of.
+        claimed_call: A final message that says a change was made which no tool made.
     """
 
     ungrounded: Switch = True
     wrong_kind: Switch = True
+    unlooked_choice: Switch = True
+    unrequested_change: Switch = True
+    claimed_call: Switch = True
 
 
 class Hallucination:
@@ -42,7 +52,8 @@ class Hallucination:
         """At most one finding that holds calls, with every call concerned."""
         calls = trajectory.proposal.calls
         if not calls:
-            return ()
+            claim = claimed_call(trajectory) if self._options.claimed_call else None
+            return () if claim is None else (claim,)
         flaws = [flaw for call in calls if (flaw := self._flaw(call, trajectory))]
         if not flaws:
             return ()
@@ -68,7 +79,17 @@ class Hallucination:
                 flaw = ungrounded(leaf, kind, call, trajectory)
             if flaw is not None:
                 return flaw
-        return None
+        if spec is None or spec.read_only is not False:
+            return None
+        return self._change(call, trajectory)
+
+    def _change(self, call: ToolCall, trajectory: Trajectory) -> Flaw | None:
+        """What is wrong with a change whose values are known."""
+        options = self._options
+        flaw = unlooked_choice(call, trajectory) if options.unlooked_choice else None
+        if flaw is None and options.unrequested_change:
+            flaw = unrequested(call, trajectory)
+        return flaw
 
 
 def _finding(flaws: Sequence[Flaw], trajectory: Trajectory) -> Finding:
@@ -80,7 +101,8 @@ def _finding(flaws: Sequence[Flaw], trajectory: Trajectory) -> Finding:
     detail = first.detail
     if first.argument:
         plan = plan_to(first.argument, catalog, trajectory.provenance, consumer=first.tool)
-        detail += _where_known(first, trajectory)
+        if first.pattern != "unlooked_choice":
+            detail += _where_known(first, trajectory)
     others = list(dict.fromkeys(f"`{flaw.tool}`: {flaw.detail}" for flaw in flaws[1:]))
     return Finding(
         Label.HALLUCINATION,
@@ -89,12 +111,13 @@ def _finding(flaws: Sequence[Flaw], trajectory: Trajectory) -> Finding:
         confidence=first.confidence,
         severity=first.severity,
         detail="; ".join((detail, *others[:3])),
+        advice=first.advice,
         evidence={"calls": len(flaws), "slot": first.argument or "", "plan": len(plan)},
         calls=tuple(sorted({flaw.call for flaw in flaws})),
         tool=first.tool,
         argument=first.argument,
         pattern=first.pattern,
-        intention=spec is not None and spec.read_only is False,
+        intention=spec is not None and spec.read_only is False and first.owed,
         plan=plan,
     )
 

@@ -23,6 +23,7 @@ from sentry_langgraph.graph.anatomy import (
 from sentry_langgraph.graph.gate import Gate
 from sentry_langgraph.graph.healing import Healer
 from sentry_langgraph.graph.nodes import Nodes
+from sentry_langgraph.graph.prompts import instructions_of
 from sentry_langgraph.graph.rewire import copy_builder, replaces_messages, wire
 from sentry_langgraph.graph.scene import HEAL, Clock, utc_now
 from sentry_langgraph.graph.state import CHANNEL, view
@@ -252,6 +253,7 @@ class _Wiring:
             replaces=replaces,
             owner=self.settings.playbook.owner,
             clock=self.clock,
+            instructions=instructions_of(builder.nodes[loop.model].runnable),
         )
 
 

@@ -1,0 +1,78 @@
+"""Changes that nobody asked for."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from sentry_langgraph.detect.flaws import Flaw
+from sentry_langgraph.detect.verbs import kinds_of, said_as
+from sentry_langgraph.records import ToolCall, Trajectory
+from sentry_langgraph.slots import words_of
+from sentry_langgraph.wants import wants_change
+
+TOLD_READ = 60
+"""Newest texts of users and the system that are read."""
+
+_TEXT_READ = 20_000
+_AGREES = re.compile(
+    r"\b(?:yes|yeah|yep|yup|sure|ok|okay|please do|go ahead|do it|do so|do that|proceed|confirm\w*|"
+    r"correct|right|fine|sounds good|agree\w*|perfect|great|exactly|absolutely|definitely|of "
+    r"course|works for me|let.s|i.d like|i want|the first|the second|both|all of)\b"
+)
+_MATERIAL = frozenset(
+    "file code note todo task memory plan document doc cell page draft log branch commit directory "
+    "folder scratchpad state step thought message session context variable table row dashboard "
+    "chart report test issue".split()
+)
+"""What an agent works with: changing it is a means, and nobody asks for it by that word."""
+
+_SHORT = 3
+"""Words of a tool's name that are shorter say nothing."""
+
+
+def unrequested(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
+    """The flaw of a change whose kind no text of a user or the system mentions.
+
+    A user who says yes has asked for what the agent had proposed. Only changes whose kind the
+    tool's name says are judged.
+    """
+    spec = trajectory.catalog.tools.get(call.name)
+    if spec is None or spec.read_only is not False:
+        return None
+    kinds = kinds_of(call.name)
+    if not kinds or not _MATERIAL.isdisjoint(words_of(call.name)):
+        return None
+    patterns = [said_as(kind) for kind in kinds]
+    own = [re.escape(word) for word in words_of(call.name) if len(word) > _SHORT]
+    verb = next((word for word in own if kinds_of(word)), "")
+    told = 0
+    for passage in islice(trajectory.provenance.told(), TOLD_READ):
+        text = passage.text[:_TEXT_READ].lower()
+        if not text:
+            continue
+        if passage.user and not wants_change(text):
+            # a plain question: its words are what it asks about
+            told += 1
+            continue
+        if call.name.lower() in text or any(pattern.search(text) for pattern in patterns):
+            return None
+        if verb and verb[:5] in text:
+            return None
+        if passage.user:
+            told += 1
+            if told == 1 and _AGREES.search(text):
+                return None
+    if not told:
+        return None
+    return Flaw(
+        call.index,
+        call.name,
+        "",
+        "unrequested_change",
+        f"the request does not ask for this change (`{call.name}`)",
+        confidence=0.7,
+        owed=False,
+        advice="do what the request asks for, and nothing else. If it asks only for an answer, "
+        "look it up and give it.",
+    )
