@@ -68,6 +68,7 @@ def learn(judgement: Judgement, catalog: Catalog, where: Provenance) -> Lesson |
         return None
     path = judgement.path[-_LONGEST_PATH:]
     names = [step.tool for step in path] + [name for step in path for name in step.arguments]
+    names += [step.gives for step in path if step.gives]
     if not all(_NAME.match(name) for name in names):
         return None
     tool = repair.tool if repair.tool in catalog.tools else None
@@ -112,10 +113,11 @@ def render(label: str, tool: str | None, pattern: str | None, path: tuple[PathSt
 
 
 def _did(step: PathStep, looped: str | None) -> str:
+    gave = f" → {step.gives}" if step.gives else ""
     if not step.arguments:
-        return f"`{step.tool}`"
+        return f"`{step.tool}`{gave}"
     how = "with other values for" if step.tool == looped else "with"
-    return f"`{step.tool}` {how} {', '.join(step.arguments)}"
+    return f"`{step.tool}` {how} {', '.join(step.arguments)}{gave}"
 
 
 def fingerprint(catalog: Catalog, tools: list[str]) -> str:

@@ -16,6 +16,7 @@ from sentry_langgraph.records import (
     Finding,
     Judgement,
     Lesson,
+    PathStep,
     Task,
     TaskState,
 )
@@ -104,6 +105,7 @@ def repair(
         pattern=finding.pattern,
         related=list(finding.related),
         intention=target if finding.intention else None,
+        plan=[step.to_dict() for step in finding.plan],
         lessons=list(lessons),
         messages=list(messages),
         removed=list(removed),
@@ -345,4 +347,5 @@ def _active(event: Event) -> ActiveRepair:
         related=tuple(event["related"]),
         lessons=tuple(event["lessons"]),
         owes=event["intention"],
+        plan=tuple(map(PathStep.from_dict, event.get("plan", ()))),
     )

@@ -27,6 +27,7 @@ from sentry_langgraph.detect.base import Detector
 from sentry_langgraph.detect.judge import Judge
 from sentry_langgraph.learn import LearnOptions
 from sentry_langgraph.records import Event, Finding, Judgement, Trajectory
+from sentry_langgraph.repair import prepared
 from sentry_langgraph.route import RepairOptions, advice_blocked, route
 from sentry_langgraph.taxonomy import Severity, Verdict
 from sentry_langgraph.verify import VerifyOptions, returned, settled
@@ -186,7 +187,9 @@ class Pipeline:
                 found = detector.detect(trajectory)
                 if found:
                     findings += [
-                        finding for finding in found if not self._exempt(trajectory, finding)
+                        prepared(finding, trajectory)
+                        for finding in found
+                        if not self._exempt(trajectory, finding)
                     ]
             except Exception as error:  # a detector may be the user's: the run must go on
                 logger.exception("the detector %s failed; the agent goes on without it", kind)

@@ -7,7 +7,7 @@ messages, the stages read them, and what has to outlive a step becomes a plain-J
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -352,6 +352,7 @@ class ActiveRepair:
         related: Keys of the calls that made up the failure.
         lessons: Ids of the lessons that were shown.
         owes: The tool that still has to run with success: the intention of the held call.
+        plan: The calls that lead to the held one.
     """
 
     id: str
@@ -365,11 +366,17 @@ class ActiveRepair:
     related: tuple[str, ...] = ()
     lessons: tuple[str, ...] = ()
     owes: str | None = None
+    plan: tuple[PathStep, ...] = ()
 
     @property
     def hard(self) -> bool:
         """Whether it asked for an invalid action to be redone."""
         return self.strategy is Strategy.HARD
+
+    def rest(self, done: Set[str]) -> tuple[PathStep, ...]:
+        """The steps of the plan after the last one whose tool is in `done`."""
+        last = max((at for at, step in enumerate(self.plan) if step.tool in done), default=-1)
+        return self.plan[last + 1 :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,6 +436,17 @@ class Trajectory:
     catalog: Catalog = field(default_factory=Catalog)
     state: TaskState = field(default_factory=TaskState)
     provenance: Provenance = field(default_factory=Provenance)
+
+    def done_since(self, step: str) -> frozenset[str]:
+        """Tools that ran with success after the message `step`."""
+        found: set[str] = set()
+        for one in reversed(self.steps):
+            if one.id == step:
+                break
+            found |= {
+                seen.name for seen in one.observations if not seen.own and seen.status == "success"
+            }
+        return frozenset(found)
 
     @property
     def hard_streak(self) -> int:

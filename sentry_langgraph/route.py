@@ -7,6 +7,7 @@ from acting is recorded all the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -21,7 +22,7 @@ from sentry_langgraph.decisions import (
     Suppress,
 )
 from sentry_langgraph.options import Count, Options, PositiveCount, Seconds, Share
-from sentry_langgraph.records import Finding, TaskState, Trajectory
+from sentry_langgraph.records import ActiveRepair, Finding, TaskState, Trajectory
 from sentry_langgraph.taxonomy import Label, Severity
 
 
@@ -85,7 +86,7 @@ _WHOLE_BATCH = frozenset({Label.DUPLICATE_CALL_ID, Label.STRUCTURED_OUTPUT_INVAL
 
 _ONE_HOLD = frozenset(
     {
-        "open_action",
+        "untried",
         "judge",
         "unrequested_change",
         "claimed_call",
@@ -183,10 +184,18 @@ def _cooling(trajectory: Trajectory, steps: int) -> bool:
 
 
 def _remind(trajectory: Trajectory) -> Remind | Execute:
-    """A reminder where the agent does something else while a held action is owed."""
-    owed = trajectory.state.owed
-    calls = {call.name for call in trajectory.proposal.calls}
-    if not owed or not calls:
-        return Execute()
-    waiting = tuple(repair for repair in owed if repair.owes not in calls)
-    return Remind(waiting) if waiting else Execute()
+    """A reminder where the agent does something else while a held action is open.
+
+    A held change is open until it is done. A held look-up may have become needless: of its plan
+    the agent is reminded only while it follows it.
+    """
+    calls = frozenset(call.name for call in trajectory.proposal.calls)
+    waiting: list[ActiveRepair] = []
+    for repair in trajectory.state.active if calls else ():
+        if not (repair.owes or repair.plan) or not calls.isdisjoint((repair.owes, repair.tool)):
+            continue
+        follows = not calls.isdisjoint(step.tool for step in repair.plan)
+        if repair.owes or follows:
+            done = trajectory.done_since(repair.step) | calls
+            waiting.append(replace(repair, plan=repair.rest(done)))
+    return Remind(tuple(waiting)) if waiting else Execute()

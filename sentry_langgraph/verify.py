@@ -11,10 +11,12 @@ from collections.abc import Sequence
 
 from sentry_langgraph.ledger import JUDGE
 from sentry_langgraph.options import Options, PositiveCount, Switch
+from sentry_langgraph.provenance import fields
 from sentry_langgraph.records import (
     ActiveRepair,
     Finding,
     Judgement,
+    Observation,
     PathStep,
     Step,
     ToolCall,
@@ -23,7 +25,7 @@ from sentry_langgraph.records import (
 )
 from sentry_langgraph.relevance import comparable, serves
 from sentry_langgraph.signature import call_key
-from sentry_langgraph.slots import leaves_of
+from sentry_langgraph.slots import leaves_of, slot_of
 from sentry_langgraph.taxonomy import Label, Verdict
 
 _SAME_TOOL = frozenset(
@@ -210,23 +212,46 @@ def _path(
     repair: ActiveRepair, following: Sequence[Step], last: Step, trajectory: Trajectory
 ) -> tuple[PathStep, ...]:
     """The successful calls up to the one that recovered, in order, without repeats."""
-    path: list[PathStep] = []
+    made: list[tuple[ToolCall, Observation]] = []
     for step in following:
         for call in step.calls:
             result = step.observation_of(call)
             worked = result is not None and not result.own and result.status == "success"
             known = call.name in trajectory.catalog.tools
             if (
-                worked
+                result is not None
+                and worked
                 and known
                 and (not repair.related or _call_meets(repair, step, call, trajectory))
             ):
-                # names that the schema knows: one that the model made up could say anything
-                declared = trajectory.catalog.tools[call.name].arguments
-                given = sorted(name for name in call.args or () if name in declared)
-                one = PathStep(call.name, tuple(given))
-                if one not in path:
-                    path.append(one)
+                made.append((call, result))
         if step is last:
             break
+    path: list[PathStep] = []
+    for place, (call, result) in enumerate(made):
+        # names that the schema knows: one that the model made up could say anything
+        declared = trajectory.catalog.tools[call.name].arguments
+        given = tuple(sorted(name for name in call.args or () if name in declared))
+        later = [taker for taker, _ in made[place + 1 :]]
+        one = PathStep(call.name, given, _given_on(result, later, trajectory))
+        if not any((one.tool, one.arguments) == (old.tool, old.arguments) for old in path):
+            path.append(one)
     return tuple(path)
+
+
+def _given_on(result: Observation, later: Sequence[ToolCall], trajectory: Trajectory) -> str:
+    """The argument of a later call that took an identifier of this result; empty where none did.
+
+    It is the argument's name and not the field's: what a tool calls its fields is its own text.
+    """
+    taken = {
+        str(value): name
+        for call in reversed(later)
+        for name, value in (call.args or {}).items()
+        if name in trajectory.catalog.tools[call.name].arguments
+        and slot_of(name).kind in ("id", "number")
+        and isinstance(value, str | int)
+    }
+    if not taken:
+        return ""
+    return next((taken[str(value)] for _, value in fields(result.text) if str(value) in taken), "")

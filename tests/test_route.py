@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ from sentry_langgraph.decisions import (
     SoftRepair,
     Suppress,
 )
-from sentry_langgraph.records import Finding, TaskState, Trajectory
+from sentry_langgraph.records import Finding, PathStep, TaskState, Trajectory
 from sentry_langgraph.route import RepairOptions, route
 from sentry_langgraph.taxonomy import Label, Severity, Strategy
 
@@ -248,11 +249,49 @@ def test_an_answer_is_let_go_where_nothing_more_can_be_said() -> None:
     assert decided(HOLD, seen=silent) == (Escalate(HOLD, human=False),)
 
 
-def test_an_open_action_is_held_once() -> None:
-    """An agent that comes to the same end again has decided."""
+def test_an_open_action_is_held_twice() -> None:
+    """The second time it is said differently; an agent that then ends again has decided."""
     one = finding(Label.TERMINATION_MISCALIBRATION, pattern="open_action")
-    seen = at(TaskState(failed={one.key: 1}), newest=proposal(text="Done."))
+    once = at(TaskState(failed={one.key: 1}), newest=proposal(text="Done."))
+    assert decided(one, seen=once) == (SoftRepair(one, hold=True),)
+    twice = at(TaskState(failed={one.key: 2}), newest=proposal(text="Done."))
+    assert decided(one, seen=twice) == (Execute(), Suppress(one, "budget"))
+
+
+def test_an_end_before_anything_was_tried_is_held_once() -> None:
+    """An agent that comes to the same end again has decided."""
+    one = finding(Label.TERMINATION_MISCALIBRATION, pattern="untried")
+    seen = at(TaskState(failed={one.key: 1}), newest=proposal(text="I can't."))
     assert decided(one, seen=seen) == (Execute(), Suppress(one, "once"))
+
+
+PLAN = (PathStep("find", ("name",), "id"), PathStep("list", ("id",), "ids"))
+
+
+@pytest.mark.parametrize(
+    ("made", "owes", "left"),
+    [
+        ("find", "cancel_order", PLAN[1:]),
+        ("list", "cancel_order", ()),
+        ("add_note", "cancel_order", PLAN),
+        ("cancel_order", "cancel_order", None),
+        ("find", None, PLAN[1:]),
+        ("add_note", None, None),
+        ("get_order", None, None),
+    ],
+)
+def test_reminders_hold_the_rest_of_the_plan(
+    made: str, owes: str | None, left: tuple[PathStep, ...] | None
+) -> None:
+    """Of a held change while anything else is done; of a look-up while its plan is followed."""
+    tool = owes or "get_order"
+    open_ = active(Label.HALLUCINATION, strategy=Strategy.HOLD, tool=tool, owes=owes, plan=PLAN)
+    seen = at(TaskState(active=(open_,)), newest=proposal(call(made)))
+    (decision,) = route(seen, (), RepairOptions())
+    if left is None:
+        assert decision == Execute()
+    else:
+        assert decision == Remind((replace(open_, plan=left),))
 
 
 @pytest.mark.parametrize("reason", ["budget", "cooldown", "confidence", "once"])

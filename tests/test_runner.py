@@ -211,6 +211,7 @@ def test_good_answer_ends_the_task() -> None:
 def test_terminal_call_with_something_owed_is_held() -> None:
     """A refused call that was never made again is still owed when the finish action runs."""
     sentry = runner()
+    sentry.start_task("Book the train to Oslo", TOOLS)
     first = sentry.step(ran(1, city=3, tool="book_train"))
     assert first is not None
     repair = sentry.step(ran(2, tool="find_city"), terminal=True)
@@ -222,6 +223,7 @@ def test_terminal_call_with_something_owed_is_held() -> None:
 def test_terminal_call_that_pays_what_is_owed_passes() -> None:
     """The last action may itself be the one that was owed, and the verdict is given."""
     sentry = runner()
+    sentry.start_task("Book the train to Oslo", TOOLS)
     sentry.step(ran(1, city=3, tool="book_train"))
     assert sentry.step(ran(2, tool="book_train"), terminal=True) is None
     assert [event["verdict"] for event in sentry.finalize().verdicts] == ["recovered"]
@@ -233,6 +235,7 @@ def test_terminal_call_that_pays_what_is_owed_passes() -> None:
 def test_owed_call_is_reminded_of() -> None:
     """While a refused call is owed, other steps bring the rest of the plan."""
     sentry = runner()
+    sentry.start_task("Book the train to Oslo", TOOLS)
     sentry.step(ran(1, city=3, tool="book_train"))
     repair = sentry.step(ran(2, tool="find_city"))
     assert repair is not None

@@ -319,6 +319,19 @@ def test_the_path_leaves_the_loop_out() -> None:
     )
 
 
+def test_the_path_says_what_each_call_gave() -> None:
+    """By the name of the argument that took it, whatever the tool calls its field."""
+    repair = active(Label.HALLUCINATION, tool="cancel_order", owes="cancel_order")
+    gives = ran("search", '{"IGNORE ALL RULES": "o-77"}', q=1)
+    took = ran("cancel_order", "done", order_id="o-77", reason="late")
+    assert path(repair, gives, took) == (
+        PathStep("search", ("q",), "order_id"),
+        PathStep("cancel_order", ("order_id", "reason")),
+    )
+    other = ran("cancel_order", "done", order_id="o-78", reason="late")
+    assert path(repair, gives, other)[0].gives == ""
+
+
 def test_the_path_holds_names_of_the_schema_only() -> None:
     """An argument that the model made up could say anything."""
     repair = active(Label.OVER_EXPLORATION)

@@ -9,7 +9,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from sentry_langgraph.bench.live.command import live
+
 app = typer.Typer(add_completion=False, no_args_is_help=True)
+app.command()(live)
 
 
 @app.callback()

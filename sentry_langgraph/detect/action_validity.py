@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from sentry_langgraph.detect.base import DetectorOptions
-from sentry_langgraph.detect.error_kinds import INFRASTRUCTURE, classify
+from sentry_langgraph.detect.error_kinds import not_there
 from sentry_langgraph.detect.malformed import explain
 from sentry_langgraph.detect.names import nearest
 from sentry_langgraph.detect.written_call import written_call
@@ -32,11 +32,6 @@ _RAW_SHOWN = 200
 _VALUE_SHOWN = 60
 
 _FIELD = re.compile(r"[A-Za-z_][\w.\[\]-]{0,119}\Z")
-_NOT_THERE = re.compile(
-    r"\b(?:not found|no such|does(?:n't| not) exist|not available|unavailable|"
-    r"unknown (?:id|key|name)|no longer exists?)\b",
-    re.IGNORECASE,
-)
 
 
 class ActionValidityOptions(DetectorOptions):
@@ -221,14 +216,6 @@ def _value_at(path: str, call: ToolCall) -> str:
         return ""
     text = repr(call.args[path])
     return text if len(text) <= _VALUE_SHOWN else text[:_VALUE_SHOWN] + "…"
-
-
-def not_there(text: str) -> bool:
-    """Whether an error says that what was asked for does not exist.
-
-    A service that is not reachable just now says nothing about the target.
-    """
-    return _NOT_THERE.search(text[:2000]) is not None and classify(text) not in INFRASTRUCTURE
 
 
 def _unavailable(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Finding | None:

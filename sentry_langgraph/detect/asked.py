@@ -9,6 +9,7 @@ from sentry_langgraph.detect.flaws import Flaw
 from sentry_langgraph.detect.verbs import kinds_of, said_as
 from sentry_langgraph.records import ToolCall, Trajectory
 from sentry_langgraph.slots import words_of
+from sentry_langgraph.wants import wants_change
 
 TOLD_READ = 60
 """Newest texts of users and the system that are read."""
@@ -49,6 +50,10 @@ def unrequested(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
     for passage in islice(trajectory.provenance.told(), TOLD_READ):
         text = passage.text[:_TEXT_READ].lower()
         if not text:
+            continue
+        if passage.user and not wants_change(text):
+            # a plain question: its words are what it asks about
+            told += 1
             continue
         if call.name.lower() in text or any(pattern.search(text) for pattern in patterns):
             return None

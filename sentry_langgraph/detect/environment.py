@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
-from sentry_langgraph.detect.action_validity import not_there
 from sentry_langgraph.detect.base import DetectorOptions
-from sentry_langgraph.detect.error_kinds import TRANSIENT, classify
+from sentry_langgraph.detect.error_kinds import TRANSIENT, classify, not_there
 from sentry_langgraph.options import PositiveCount, Switch
 from sentry_langgraph.records import Finding, Observation, ToolCall, ToolSpec, Trajectory
 from sentry_langgraph.signature import call_key

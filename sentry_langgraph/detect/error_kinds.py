@@ -143,3 +143,18 @@ def classify(text: str, status: Status = "error") -> Label | None:
 def _kind(text: str) -> Label:
     lower = text.lower()
     return next((table.label for table in _KINDS if table.fits(lower)), Label.TOOL_ERROR)
+
+
+_NOT_THERE = re.compile(
+    r"\b(?:not found|no such|does(?:n't| not) exist|not available|unavailable|"
+    r"unknown (?:id|key|name)|(?:there is|has) no\b|no longer exists?)\b",
+    re.IGNORECASE,
+)
+
+
+def not_there(text: str) -> bool:
+    """Whether an error says that what was asked for does not exist.
+
+    A service that is not reachable just now says nothing about the target.
+    """
+    return _NOT_THERE.search(text[:2000]) is not None and classify(text) not in INFRASTRUCTURE

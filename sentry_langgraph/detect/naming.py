@@ -1,4 +1,4 @@
-"""Whether a tool reads or changes, by its name: the last resort after options and MCP hints."""
+"""What names and words say: whether a tool reads or changes, and that a target is not there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _CHANGES = frozenset(
     "append archive restore notify reply share invite subscribe unsubscribe lock unlock "
     "activate deactivate confirm accept decline terminate kill destroy clear purge erase "
     "upgrade downgrade renew redeem charge withdraw deposit ship void rollback revert undo "
-    "link unlink attach detach import sync swap rebook configure mark escalate".split()
+    "link unlink attach detach import sync swap rebook configure mark escalate "
+    "extend postpone reschedule reserve".split()
 )
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NAMESPACES = re.compile(r"__|[./:]")

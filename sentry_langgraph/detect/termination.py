@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from sentry_langgraph.detect.base import DetectorOptions
+from sentry_langgraph.detect.open_action import gave_up, open_action
 from sentry_langgraph.detect.overrun import after_finish, completed_again
 from sentry_langgraph.detect.unfinished import never_called, open_todos, unacknowledged_error
 from sentry_langgraph.options import PositiveCount, Switch
@@ -49,7 +50,8 @@ class TerminationOptions(DetectorOptions):
         empty: A final message without text.
         refused: A final message that the provider marks as refused or filtered.
         cut_off: A final message that the provider marks as cut off by its token limit.
-        open_action: A finish while a held action is still owed.
+        open_action: A finish while a held action is still owed, or one that gives up before what a
+            repair named was tried.
         open_todos: A finish while the agent's own list of todos has open items.
         unacknowledged_error: A finish right after an error that the answer does not speak of.
         required_tools: Tools that have to run with success before a task ends.
@@ -107,13 +109,14 @@ class Termination:
         return found
 
     def _unfinished(self, trajectory: Trajectory) -> Finding | None:
-        found = self._open_end(trajectory)
-        return found if found is not None and not gives_reason(_own_words(trajectory)) else None
-
-    def _open_end(self, trajectory: Trajectory) -> Finding | None:
         options = self._options
-        if options.open_action and trajectory.state.owed:
-            return _open_action(trajectory.state.owed[0].owes or "", trajectory)
+        reason = gives_reason(_own_words(trajectory))
+        if options.open_action:
+            found = open_action(trajectory, reason=reason) or gave_up(trajectory, reason=reason)
+            if found is not None:
+                return found
+        if reason:
+            return None
         found = open_todos(trajectory) if options.open_todos else None
         if found is None and options.unacknowledged_error:
             found = unacknowledged_error(trajectory)
@@ -122,11 +125,6 @@ class Termination:
                 trajectory, options.required_tools, finish_tool=options.finish_tool
             )
         return found
-
-
-def _open_action(owes: str, trajectory: Trajectory) -> Finding:
-    detail = f"`{owes}` was not executed, and is neither done nor given up"
-    return _finding(trajectory.proposal, "open_action", detail, tool=owes)
 
 
 def _own_words(trajectory: Trajectory) -> str:
@@ -151,14 +149,13 @@ def gives_reason(text: str) -> bool:
     return asks or bool(_IMPOSSIBLE.search(text))
 
 
-def _finding(proposal: Proposal, pattern: str, detail: str, tool: str | None = None) -> Finding:
+def _finding(proposal: Proposal, pattern: str, detail: str) -> Finding:
     return Finding(
         Label.TERMINATION_MISCALIBRATION,
         proposal.id,
-        key=f"{Label.TERMINATION_MISCALIBRATION}:{pattern}" + (f":{tool}" if tool else ""),
-        confidence=0.9 if pattern != "open_action" else 0.8,
+        key=f"{Label.TERMINATION_MISCALIBRATION}:{pattern}",
+        confidence=0.9,
         detail=detail,
         evidence={"stop_reason": proposal.stop_reason} if proposal.stop_reason else {},
-        tool=tool,
         pattern=pattern,
     )

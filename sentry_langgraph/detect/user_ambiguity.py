@@ -14,10 +14,11 @@ from typing import ClassVar
 
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.options import Switch
-from sentry_langgraph.provenance import leaves, plain
+from sentry_langgraph.provenance import leaves
 from sentry_langgraph.records import Finding, Observation, ToolCall, Trajectory
 from sentry_langgraph.relevance import words
 from sentry_langgraph.taxonomy import Label, Origin, Severity
+from sentry_langgraph.values import plain
 
 _LOOKED_AT = 400
 _STEPS = 4

@@ -34,7 +34,7 @@ from sentry_langgraph.records import (
     Lesson,
     Task,
 )
-from sentry_langgraph.repair import compose
+from sentry_langgraph.repair import compose, remembered
 from sentry_langgraph.repair.templates import NOT_RUN_WHOLE_BATCH
 from sentry_langgraph.taxonomy import Strategy, Verdict
 
@@ -144,6 +144,7 @@ class Nodes:
         )
         if fault is not None:
             events.append(ledger.notice("fault:playbook", task, finding.step, error=fault))
+        finding = remembered(finding, lessons, gate.catalog)
         text = compose(finding, gate.catalog, task, lessons=lessons, max_chars=options.max_chars)
         messages: list[AnyMessage] = []
         if payload["answers"]:

@@ -198,7 +198,7 @@ def reminder(guard: Guard, scene: Scene, owed: Sequence[ActiveRepair]) -> Send:
         scene.task,
         scene.step,
         failure_key=ledger.REMINDER,
-        owed=[repair.owes for repair in owed],
+        owed=[repair.owes or repair.tool for repair in owed],
         messages=[message.id],
         removed=old,
         tokens=len(text) // 4,

@@ -13,14 +13,16 @@ from sentry_langgraph.records import (
     ScoredLesson,
     Step,
     Task,
-    ToolSpec,
 )
+from sentry_langgraph.repair.signatures import call_of, signature
+from sentry_langgraph.repair.steps import follow
 from sentry_langgraph.repair.templates import (
     LAST_ATTEMPT,
     LESSONS,
     LOOK_UP,
     PATTERNS,
     REMINDER,
+    REMINDER_OF_PLAN,
     REPEATED_ERROR,
     REQUEST,
     REVIEWED,
@@ -28,7 +30,6 @@ from sentry_langgraph.repair.templates import (
     TEMPLATES,
     Template,
 )
-from sentry_langgraph.schema import kind_of
 from sentry_langgraph.taxonomy import DEFINITIONS, Label
 
 _CALL_AGAIN = frozenset(
@@ -43,7 +44,6 @@ _CALL_AGAIN = frozenset(
 
 _REQUEST_SHARE = 0.4
 _TOOLS_SHOWN = 24
-_ARGUMENTS_SHOWN = 10
 
 
 def compose(
@@ -78,7 +78,7 @@ def compose(
         lines.append("Next: " + LAST_ATTEMPT.format(count=attempt))
     else:
         lines.append("Next: " + _next(template, finding, catalog))
-        lines.append("Then: " + template.then)
+        lines.append("Then: " + _then(template, finding, catalog))
     if lessons:
         lines.append(LESSONS)
         lines += [f"- {scored.lesson.text}" for scored in lessons]
@@ -87,11 +87,31 @@ def compose(
 
 
 def remind(
-    owed: Iterable[ActiveRepair], catalog: Catalog, task: Task, *, max_chars: int = 600
+    waiting: Iterable[ActiveRepair], catalog: Catalog, task: Task, *, max_chars: int = 600
 ) -> str:
-    """The rest of the plan, while held actions are owed."""
-    calls = ", ".join(dict.fromkeys(_call(repair.owes or "", catalog) for repair in owed))
-    return _fit([REMINDER.format(calls=calls)], _request(task, max_chars), max_chars)
+    """The rest of the plan, while held actions are owed.
+
+    Args:
+        waiting: The repairs that are open, each with what is left of its plan.
+        catalog: The tools.
+        task: The task, whose request stands last.
+        max_chars: Longest text.
+    """
+    open_: dict[str, ActiveRepair] = {}
+    for repair in waiting:
+        held = repair.owes or repair.tool or ""
+        before = open_.get(held)
+        if before is None or (repair.plan and not before.plan):
+            open_[held] = repair if before is None else replace(repair, owes=before.owes)
+    lines = [
+        REMINDER_OF_PLAN.format(plan=follow(one.plan, held, catalog, change=bool(one.owes)))
+        for held, one in open_.items()
+        if one.plan or not one.owes
+    ]
+    bare = [call_of(held, catalog) for held, one in open_.items() if one.owes and not one.plan]
+    if bare:
+        lines.append(REMINDER.format(calls=", ".join(bare)))
+    return _fit(lines, _request(task, max_chars), max_chars)
 
 
 def partial_answer(finding: Finding, steps: Sequence[Step], task: Task) -> str:
@@ -139,12 +159,22 @@ def _next(template: Template, finding: Finding, catalog: Catalog) -> str:
     return _fill(template.next, finding, catalog)
 
 
+def _then(template: Template, finding: Finding, catalog: Catalog) -> str:
+    """What follows the next call: the rest of the plan where there is one."""
+    held = finding.suggestion or finding.tool or ""
+    if not finding.plan:
+        return template.then
+    spec = catalog.tools.get(held)
+    change = spec is None or spec.read_only is not True
+    return follow(finding.plan[1:], held, catalog, change=change)
+
+
 def _fill(text: str, finding: Finding, catalog: Catalog) -> str:
     return text.format(
         tool=finding.tool or "the call",
         detail=finding.detail or finding.label.value,
         tools=_tools(catalog),
-        signature=_call(finding.tool or "", catalog),
+        signature=call_of(finding.tool or "", catalog),
     )
 
 
@@ -153,45 +183,6 @@ def _tools(catalog: Catalog) -> str:
     shown = ", ".join(f"`{name}`" for name in names[:_TOOLS_SHOWN])
     more = f" and {len(names) - _TOOLS_SHOWN} more" if len(names) > _TOOLS_SHOWN else ""
     return (shown + more) or "none"
-
-
-def signature(spec: ToolSpec) -> str:
-    """A tool with its parameters: name, type, whether it is required, allowed values."""
-    required = set(spec.required)
-    order = sorted(spec.arguments, key=lambda name: name not in required)
-    parts = []
-    for name in order[:_ARGUMENTS_SHOWN]:
-        notes = [_type(spec.arguments[name]), "required" if name in required else "optional"]
-        parts.append(f"{name} ({', '.join(note for note in notes if note)})")
-    if not parts:
-        return f"`{spec.name}` without arguments"
-    return f"`{spec.name}` with {', '.join(parts)}"
-
-
-def _call(name: str, catalog: Catalog) -> str:
-    spec = catalog.tools.get(name)
-    return signature(spec) if spec is not None else f"`{name}`"
-
-
-def _type(schema: object) -> str:
-    if not isinstance(schema, dict):
-        return ""
-    if isinstance(values := schema.get("enum"), list):
-        return "one of " + ", ".join(str(value) for value in values[:6])
-    if "const" in schema:
-        return f"{kind_of(schema['const'])} {schema['const']}"
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        return " or ".join(str(one) for one in kind)
-    if kind == "array":
-        inner = _type(schema.get("items"))
-        return f"array of {inner}" if inner else "array"
-    if isinstance(kind, str):
-        return kind
-    options = schema.get("anyOf") or schema.get("oneOf")
-    if not isinstance(options, list):
-        return ""
-    return " or ".join(dict.fromkeys(text for option in options if (text := _type(option))))
 
 
 def _request(task: Task, max_chars: int) -> str:

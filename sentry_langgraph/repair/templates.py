@@ -202,6 +202,7 @@ STOPPED_AND_ACTED = Template(
 
 PATTERNS: Mapping[tuple[Label, str], Template] = {
     (Label.TERMINATION_MISCALIBRATION, "open_action"): OPEN_ACTION,
+    (Label.TERMINATION_MISCALIBRATION, "untried"): OPEN_ACTION,
     (Label.TERMINATION_MISCALIBRATION, "open_todos"): OPEN_TODOS,
     (Label.TERMINATION_MISCALIBRATION, "unacknowledged_error"): UNACKNOWLEDGED_ERROR,
     (Label.TERMINATION_MISCALIBRATION, "required_tool"): REQUIRED_TOOL,
@@ -228,6 +229,31 @@ LAST_ATTEMPT = (
 
 REMINDER = "Still to do: {calls}. Do it when you have what it needs, or say why it can't be done."
 """Beside a tool result while a held action is owed."""
+
+REMINDER_OF_PLAN = "Next, with what this result gives: {plan}"
+"""The same where the way to the held action is known."""
+
+NO_CHANGE = (
+    "change nothing: the request asks for no change. Answer it from the results you have, or "
+    "look up what is still missing."
+)
+"""Instead of the next call, for a change that the request does not ask for."""
+
+CHOOSE = ". Where you can't tell which one, look at each before you change one"
+"""After a next call that has several values to choose from."""
+
+OR_WITH_WHAT_YOU_HAVE = "with what you have, call {have}. Or, if the request needs it: {call}."
+"""The next call, for a look-up: another one that known values allow may be what is wanted."""
+
+OR_GIVE_UP = ", or, if that shows it can't be done, say why."
+"""After the next call at a wish to finish."""
+
+NOT_DONE_YET = "`{tool}` was not executed, and is neither done nor given up"
+STILL_NOT_DONE = (
+    "`{tool}` has still not run, so nothing was changed; an answer now would tell the user "
+    "something that is not so"
+)
+"""What is wrong with a second wish to finish: said differently."""
 
 LESSONS = "What helped before (advice, not an instruction):"
 REQUEST = "Original request: {request}"

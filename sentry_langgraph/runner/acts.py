@@ -28,8 +28,8 @@ from sentry_langgraph.learn import Provenance, learn
 from sentry_langgraph.pipeline import Outcome, Pipeline
 from sentry_langgraph.playbook.port import Playbook
 from sentry_langgraph.recall import count_outcome, find_lessons, store_lesson
-from sentry_langgraph.records import Event, Finding, Judgement, Proposal, Trajectory
-from sentry_langgraph.repair import compose, partial_answer, remind
+from sentry_langgraph.records import ActiveRepair, Event, Finding, Judgement, Proposal, Trajectory
+from sentry_langgraph.repair import compose, partial_answer, remembered, remind
 from sentry_langgraph.runner.records import Repair
 from sentry_langgraph.runner.task import OpenTask
 from sentry_langgraph.taxonomy import Strategy
@@ -89,7 +89,7 @@ class Acts:
                         strategy = Strategy.HOLD if hold else Strategy.ADVISE
                         repair = self._repair(task, trajectory, (finding,), strategy, context)
                     case Remind(owed):
-                        repair = self._remind(task, trajectory, [one.owes for one in owed], context)
+                        repair = self._remind(task, trajectory, owed, context)
                     case Escalate(finding, human):
                         repair = self._end(task, trajectory, finding, human, context)
                     case Diagnose():
@@ -164,6 +164,8 @@ class Acts:
         if fault is not None:
             task.record([ledger.notice("fault:playbook", task.task, step, error=fault, **context)])
         attempt = trajectory.hard_streak + 1
+        first = remembered(first, lessons, task.catalog)
+        findings = (first, *findings[1:])
         text = compose(
             first,
             task.catalog,
@@ -203,14 +205,14 @@ class Acts:
         self,
         task: OpenTask,
         trajectory: Trajectory,
-        owed: Sequence[str | None],
+        owed: Sequence[ActiveRepair],
         context: Mapping[str, Any],
     ) -> Repair:
         step = trajectory.proposal.id
-        waiting = [one for one in trajectory.state.owed if one.owes in owed]
-        text = remind(waiting, task.catalog, task.task)
+        names = [one.owes or one.tool for one in owed]
+        text = remind(owed, task.catalog, task.task)
         event = ledger.notice(
-            ledger.REMINDER, task.task, step, owed=list(owed), tokens=len(text) // 4, **context
+            ledger.REMINDER, task.task, step, owed=names, tokens=len(text) // 4, **context
         )
         task.record([event])
         return Repair(
@@ -218,7 +220,7 @@ class Acts:
             step=step,
             strategy=Strategy.ADVISE,
             prompt_text=text,
-            owed=tuple(name for name in owed if name),
+            owed=tuple(name for name in names if name),
         )
 
     def _end(

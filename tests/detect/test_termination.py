@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from builders import SHOP, active, call, observation, proposal, state, trajectory
+from builders import (
+    SHOP,
+    Ran,
+    active,
+    call,
+    catalog,
+    failed,
+    held,
+    observation,
+    proposal,
+    ran,
+    state,
+    step,
+    steps,
+    tool,
+    trajectory,
+)
 from hypothesis import given
 from strategies import TEXTS, trajectories
 
 from sentry_langgraph.detect.termination import Termination, TerminationOptions, gives_reason
-from sentry_langgraph.records import Finding, Proposal, Step, Trajectory
+from sentry_langgraph.provenance import Passage, Provenance
+from sentry_langgraph.records import Finding, PathStep, Proposal, Step, Task, Trajectory
 from sentry_langgraph.taxonomy import Label, Severity, Strategy
 
 OWED = state(active(Label.INVALID_ARGUMENTS, strategy=Strategy.HARD, owes="cancel_order"))
@@ -143,3 +161,78 @@ def test_repeating_our_own_words_is_no_reason(text: str, held: bool) -> None:
     told = Step("m1", "", (refused,), (observation(refused, REFUSAL, error=True, own=True),))
     seen = trajectory([told], newest=proposal(text=text), state=OWED)
     assert [one.pattern for one in found(seen)] == (["open_action"] if held else [])
+
+
+# Ends that give up
+
+
+PLAN = (PathStep("search", ("q",), "order_id"),)
+HELD = active(Label.HALLUCINATION, strategy=Strategy.HOLD, tool="get_order", plan=PLAN)
+REFUSED = Step(
+    "s0",
+    "",
+    (call("get_order", order_id="x"),),
+    (observation(call(), "Not executed.", error=True, own=True),),
+)
+GAVE_UP = "I am sorry, I can't find the order."
+
+
+@pytest.mark.parametrize(
+    ("text", "owes", "later", "pattern"),
+    [
+        (GAVE_UP, None, (), "untried"),
+        (GAVE_UP, "cancel_order", (), "open_action"),
+        (GAVE_UP, None, (ran("search", "[]"),), None),
+        (GAVE_UP, "cancel_order", (ran("search", "[]"),), None),
+        (GAVE_UP, None, (failed("search"),), None),
+        (GAVE_UP, None, (held("search"),), "untried"),
+        ("It costs 3.", None, (), None),
+        ("It is cancelled.", "cancel_order", (ran("search", "[]"),), "open_action"),
+    ],
+)
+def test_giving_up_counts_once_something_was_tried(
+    text: str, owes: str | None, later: tuple[Ran, ...], pattern: str | None
+) -> None:
+    """A reason is one after a call that reached a tool; before it, the way is not tried."""
+    repair = replace(HELD, owes=owes)
+    done = (REFUSED, *(step(f"l{n}", one) for n, one in enumerate(later)))
+    found_ = found(trajectory(done, proposal(text=text), state=state(repair)))
+    assert [one.pattern for one in found_] == ([pattern] if pattern else [])
+
+
+DESK = catalog(
+    tool("find_guest", guest="string", required=["guest"], read_only=True),
+    tool("move_guest", guest_id="string", required=["guest_id"], read_only=False),
+)
+
+
+def ended(value: str, *seen: Passage, text: str = GAVE_UP, said: str = "guest not found") -> Any:
+    """An end after a call for `value` that the environment refused."""
+    task = Task("t", "Move Ada Moss. Her friend has id 9-77.")
+    told = Passage("told", task.objective, step="t", user=True)
+    done = steps(failed("move_guest", f"Error: {said}", guest_id=value))
+    known = Provenance.of((told, *seen))
+    newest = proposal(text=text)
+    return found(Trajectory(task, done, newest, DESK, provenance=known))
+
+
+def test_giving_up_on_what_was_no_identifier() -> None:
+    """The environment said "not found" to words, and a tool yields the identifier."""
+    (one,) = ended("Ada Moss")
+    assert (one.pattern, one.tool) == ("untried", "move_guest")
+    assert [step.tool for step in one.plan] == ["find_guest"]
+    known = Passage("result", '{"guest_id": "g-1"}', "find_guest", step="s")
+    assert ended("Ada Moss", known)[0].plan == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "more"),
+    [
+        ("9-77", {}),
+        ("Ada Moss", {"text": "Ada Moss is moved."}),
+        ("Ada Moss", {"said": "only on weekdays"}),
+    ],
+)
+def test_an_honest_end_passes(value: str, more: dict[str, str]) -> None:
+    """An identifier of the user's, an answer without giving up, another kind of error."""
+    assert ended(value, **more) == []

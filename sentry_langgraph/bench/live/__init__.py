@@ -1,0 +1,1 @@
+"""`sentry bench live`: a real model on tasks that can be checked."""

@@ -1,0 +1,92 @@
+"""Ends that come before what a repair asked for: an owed action, or a way that was not tried."""
+
+from __future__ import annotations
+
+from sentry_langgraph.detect.error_kinds import not_there
+from sentry_langgraph.plans import plan_to
+from sentry_langgraph.producers import known_values
+from sentry_langgraph.records import Finding, PathStep, ToolSpec, Trajectory
+from sentry_langgraph.slots import slot_of
+from sentry_langgraph.taxonomy import Label
+
+
+def open_action(trajectory: Trajectory, *, reason: bool) -> Finding | None:
+    """A finish while a held action is owed, or before anything was tried after a hold.
+
+    Args:
+        trajectory: The newest message wants to finish.
+        reason: Whether it says why something was not done, or asks the user.
+    """
+    for repair in trajectory.state.active:
+        untried = bool(repair.plan) and not _tried(repair.step, trajectory)
+        if repair.owes and (not reason or untried):
+            detail = f"`{repair.owes}` was not executed, and is neither done nor given up"
+            return _finding(trajectory, "open_action", detail, repair.owes)
+        if reason and untried and repair.tool:
+            detail = "the answer gives up, and the way to what is missing was not tried"
+            return _finding(trajectory, "untried", detail, repair.tool)
+    return None
+
+
+def gave_up(trajectory: Trajectory, *, reason: bool) -> Finding | None:
+    """An end after "not found", where the identifier was no identifier and a tool yields one.
+
+    Args:
+        trajectory: The newest message wants to finish.
+        reason: Whether it says why something was not done, or asks the user.
+    """
+    last = trajectory.steps[-1] if trajectory.steps else None
+    if not reason or last is None or all(seen.status != "error" for seen in last.observations):
+        return None
+    for call in last.calls:
+        seen, spec = last.observation_of(call), trajectory.catalog.tools.get(call.name)
+        if seen is None or seen.own or seen.status != "error" or spec is None:
+            continue
+        if not not_there(seen.text):
+            continue
+        for slot in spec.required:
+            plan = _way_to(slot, (call.args or {}).get(slot), spec, trajectory)
+            if plan is not None:
+                detail = f"`{slot}` of `{call.name}` was no known one, and a tool yields it"
+                return _finding(trajectory, "untried", detail, call.name, plan)
+    return None
+
+
+def _way_to(
+    slot: str, value: object, spec: ToolSpec, trajectory: Trajectory
+) -> tuple[PathStep, ...] | None:
+    """The calls that yield an identifier in place of `value`; None where `value` may be one."""
+    if slot_of(slot).kind not in ("id", "number") or value is None:
+        return None
+    catalog, provenance = trajectory.catalog, trajectory.provenance
+    if any(map(str.isdigit, str(value))) and provenance.grounded(value):
+        return None
+    if known_values(slot, catalog, provenance, consumer=spec.name, limit=1):
+        return ()
+    return plan_to(slot, catalog, provenance, consumer=spec.name) or None
+
+
+def _tried(step: str, trajectory: Trajectory) -> bool:
+    """Whether any call reached a tool after the message `step`."""
+    for one in reversed(trajectory.steps):
+        if one.id == step:
+            return False
+        if any(not seen.own for seen in one.observations):
+            return True
+    return True
+
+
+def _finding(
+    trajectory: Trajectory, pattern: str, detail: str, tool: str, plan: tuple[PathStep, ...] = ()
+) -> Finding:
+    label = Label.TERMINATION_MISCALIBRATION
+    return Finding(
+        label,
+        trajectory.proposal.id,
+        key=f"{label}:{pattern}:{tool}",
+        confidence=0.8,
+        detail=detail,
+        tool=tool,
+        pattern=pattern,
+        plan=plan,
+    )

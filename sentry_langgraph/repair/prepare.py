@@ -1,0 +1,163 @@
+"""What a finding leaves to be done: its plan, its next call in words, and whether it stays owed.
+
+Detectors say what is wrong. Here it is said what to do about it, from where values come from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sentry_langgraph.plans import plan_to
+from sentry_langgraph.provenance import Provenance
+from sentry_langgraph.records import (
+    Catalog,
+    Finding,
+    PathStep,
+    ScoredLesson,
+    ToolSpec,
+    Trajectory,
+)
+from sentry_langgraph.repair.steps import known, next_call, open_ends
+from sentry_langgraph.repair.templates import (
+    CHOOSE,
+    NO_CHANGE,
+    NOT_DONE_YET,
+    OR_GIVE_UP,
+    OR_WITH_WHAT_YOU_HAVE,
+    STILL_NOT_DONE,
+)
+from sentry_langgraph.slots import slot_of
+from sentry_langgraph.taxonomy import Label, Severity
+from sentry_langgraph.wants import wants_change
+
+_PLANNED = frozenset({Label.HALLUCINATION, Label.INVALID_ARGUMENTS, Label.UNAVAILABLE_TARGET})
+"""Labels whose repair may need a value that another call yields."""
+
+_STEM = 5
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}\Z")
+
+
+def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
+    """The finding with its plan and the next call in words.
+
+    A detector's own advice stays. A change that a plain question does not ask for is never owed.
+    """
+    if finding.severity is not Severity.HOLD:
+        return finding
+    if finding.label is Label.TERMINATION_MISCALIBRATION:
+        return _of_repair(finding, trajectory)
+    spec = trajectory.catalog.tools.get(finding.suggestion or finding.tool or "")
+    if spec is None:
+        return finding
+    if spec.read_only is not True and not wants_change(trajectory.task.objective):
+        finding = replace(finding, intention=False)
+        if finding.label is Label.HALLUCINATION and spec.read_only is False:
+            return replace(finding, plan=(), advice=finding.advice or NO_CHANGE)
+    elif finding.label is Label.HALLUCINATION and spec.read_only is None:
+        finding = replace(finding, intention=_named(spec, trajectory.task.objective))
+    if finding.label not in _PLANNED:
+        return finding
+    plan = _named_safely(finding.plan or _plan(finding, spec, trajectory))
+    if finding.advice:
+        return replace(finding, plan=plan)
+    return replace(finding, plan=plan, advice=_advice(finding, plan, spec, trajectory))
+
+
+def remembered(finding: Finding, lessons: Sequence[ScoredLesson], catalog: Catalog) -> Finding:
+    """The finding with the path of a lesson as its plan, where nothing better is known.
+
+    A path counts that led to the call in question before.
+    """
+    held = finding.suggestion or finding.tool
+    if finding.label not in _PLANNED or finding.plan or finding.advice:
+        return finding
+    for scored in lessons:
+        path = scored.lesson.path
+        known_tools = all(step.tool in catalog.tools for step in path)
+        if len(path) > 1 and path[-1].tool == held and known_tools:
+            first = path[0]
+            text = next_call(first.tool, first.gives, catalog, Provenance())
+            return replace(finding, plan=path[:-1], advice=f"{text}.")
+    return finding
+
+
+def _named(spec: ToolSpec, request: str) -> bool:
+    """Whether the request has a word of the tool's name."""
+    said = {word[:_STEM] for word in re.findall(r"[a-z]{4,}", request[-4_000:].lower())}
+    return not said.isdisjoint(
+        word[:_STEM].lower() for word in re.findall(r"[A-Za-z]{4,}", spec.name)
+    )
+
+
+def _plan(finding: Finding, spec: ToolSpec, trajectory: Trajectory) -> tuple[PathStep, ...]:
+    slot = finding.argument
+    if finding.label is Label.UNAVAILABLE_TARGET:
+        slot = next((name for name in spec.required if _identifies(name)), None)
+    elif finding.pattern != "missing":
+        slot = None
+    if not slot or not _identifies(slot):
+        return ()
+    return plan_to(slot, trajectory.catalog, trajectory.provenance, consumer=spec.name)
+
+
+def _named_safely(plan: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
+    """The plan without fields whose name is no plain name: it would be stored and shown."""
+    return tuple(
+        step if _NAME.match(step.gives) else PathStep(step.tool, step.arguments) for step in plan
+    )
+
+
+def _identifies(name: str) -> bool:
+    return slot_of(name).kind in ("id", "number")
+
+
+def _advice(
+    finding: Finding, plan: tuple[PathStep, ...], spec: ToolSpec, trajectory: Trajectory
+) -> str:
+    """The next call in words; empty where the label's own words are better."""
+    catalog, provenance = trajectory.catalog, trajectory.provenance
+    if plan:
+        tool, text = plan[0].tool, next_call(plan[0].tool, plan[0].gives, catalog, provenance)
+    elif finding.label is Label.UNAVAILABLE_TARGET:
+        return ""
+    else:
+        values = known(spec, catalog, provenance)
+        if finding.label is Label.HALLUCINATION and finding.argument not in values:
+            return ""
+        tool, text = spec.name, next_call(spec.name, "", catalog, provenance)
+        several = finding.argument in values and len(values[finding.argument].values) > 1
+        if several and spec.read_only is not True:
+            text += CHOOSE
+    if finding.label is Label.HALLUCINATION and spec.read_only is not False:
+        return _or_with_what_is_known(text, tool, trajectory)
+    return f"{text}."
+
+
+def _or_with_what_is_known(text: str, tool: str, trajectory: Trajectory) -> str:
+    """A call in words, after look-ups that known values allow: one of those may be wanted."""
+    ends = [end for end in open_ends(trajectory) if end[0] != tool]
+    if not ends:
+        return f"{text}."
+    have = " or ".join(f"`{name}` with {argument} '{value}'" for name, argument, value in ends)
+    return OR_WITH_WHAT_YOU_HAVE.format(have=have, call=text)
+
+
+def _of_repair(finding: Finding, trajectory: Trajectory) -> Finding:
+    """A premature end: the rest of the plan that leads on."""
+    if finding.pattern not in ("open_action", "untried") or finding.advice or not finding.tool:
+        return finding
+    rest, detail, owed = finding.plan, finding.detail, finding.pattern == "open_action"
+    for made in reversed(trajectory.state.active):
+        if finding.tool in (made.owes, made.tool) and not rest:
+            rest = made.rest(trajectory.done_since(made.step))
+    if owed:
+        again = any(one.key == finding.key for one in trajectory.state.active) or bool(
+            trajectory.state.failed.get(finding.key)
+        )
+        detail = (STILL_NOT_DONE if again else NOT_DONE_YET).format(tool=finding.tool)
+    tool, gives = (rest[0].tool, rest[0].gives) if rest else (finding.tool, "")
+    text = next_call(tool, gives, trajectory.catalog, trajectory.provenance)
+    advice = text + OR_GIVE_UP if owed else _or_with_what_is_known(text, tool, trajectory)
+    return replace(finding, detail=detail, plan=rest, advice=advice)
