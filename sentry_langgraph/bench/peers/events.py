@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
+
+from sentry_langgraph.replay.recording import Message
 
 Level: TypeAlias = Literal["warning", "stop"]
 """What a rule does: says something to the model or the user, or keeps the action from running."""
@@ -19,7 +21,7 @@ class Call:
         id: The call's id.
         name: The tool.
         args: The arguments, or None where they are not one JSON object.
-        raw: The arguments as the model wrote them.
+        raw: The arguments as written, where they are not one JSON object.
     """
 
     id: str
@@ -100,43 +102,25 @@ def fires(rule: Rule, events: Iterable[Event]) -> tuple[Fire, ...]:
     return tuple(Fire(position, level) for position, level in seen if level is not None)
 
 
-def events_of(messages: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
-    """The events of recorded messages in OpenAI style.
-
-    Calls and results of a simulated user (`requestor: "user"`, or calls in a user message) are
-    not the agent's, and are left out.
-    """
-    known = list(messages)
+def events_of(messages: Iterable[Message]) -> tuple[Event, ...]:
+    """The events of a recorded run; what Sentry wrote is left out."""
+    found: list[Event] = []
     calls: dict[str, Call] = {}
-    open_ids: set[str] = set()
-    for position, message in enumerate(known):
-        role = message["role"]
-        if role == "user" and message.get("content"):
-            yield UserText(position, str(message["content"]))
-        elif role == "assistant":
-            made = tuple(map(_call, message.get("tool_calls") or ()))
+    waiting: set[str] = set()
+    for message in messages:
+        if message.own:
+            continue
+        if message.kind == "user":
+            found.append(UserText(message.position, message.text))
+        elif message.kind == "agent":
+            made = tuple(Call(one.id, one.name, one.args, one.raw) for one in message.calls)
             calls.update((call.id, call) for call in made)
-            open_ids = {call.id for call in made}
-            yield Turn(position, str(message.get("content") or ""), made)
-        elif role == "tool" and message.get("requestor") != "user":
-            call = calls.get(str(message.get("tool_call_id")))
-            if call is not None:
-                open_ids.discard(call.id)
-                text, failed = str(message.get("content") or ""), bool(message.get("error"))
-                yield Result(position, call, text, failed, last=not open_ids)
-
-
-def _call(raw: Mapping[str, Any]) -> Call:
-    function = raw["function"]
-    written = function.get("arguments") or ""
-    return Call(str(raw.get("id")), str(function["name"]), _parsed(written), str(written))
-
-
-def _parsed(written: Any) -> Mapping[str, Any] | None:
-    if isinstance(written, Mapping):
-        return written
-    try:
-        value = json.loads(written, strict=False) if written else {}
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
+            waiting = {call.id for call in made}
+            found.append(Turn(message.position, message.text, made))
+        elif (seen := message.observation) is not None and seen.call_id in calls:
+            waiting.discard(seen.call_id)
+            failed = seen.status == "error"
+            found.append(
+                Result(message.position, calls[seen.call_id], message.text, failed, not waiting)
+            )
+    return tuple(found)

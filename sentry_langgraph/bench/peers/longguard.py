@@ -11,11 +11,13 @@ run of eight steps. `RepeatsOnly` is its rule for repeated calls alone (3 in the
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from sentry_langgraph.bench.peers.events import Event, Level, Result, Turn
 
 _NO_CAP = 10**9
+_LEVELS: dict[str, Level] = {"reflect": "warning", "kill": "stop"}
 
 
 class LongGuard:
@@ -24,14 +26,18 @@ class LongGuard:
     def __init__(self) -> None:
         import longguard  # noqa: PLC0415 - an optional package
 
+        logging.getLogger("longguard").setLevel(logging.CRITICAL)  # it reports each detection
         self._made_step: Any = longguard.AgentStep
         config = longguard.GuardConfig(max_steps=_NO_CAP, max_tokens_per_run=_NO_CAP)
         self._breaker: Any = longguard.CircuitBreaker(config)
         self._thought = ""
         self._steps = 0
+        self._killed = False
 
     def see(self, event: Event) -> Level | None:
-        """Checked when a call has run."""
+        """Checked when a call has run; nothing runs after a kill."""
+        if self._killed:
+            return None
         if isinstance(event, Turn):
             self._thought = event.text
             return None if event.calls else self._checked(None)
@@ -47,7 +53,8 @@ class LongGuard:
             observation=event.text if event else None,
         )
         action = self._judged(step)
-        return {"reflect": "warning", "kill": "stop"}.get(action)  # type: ignore[return-value]
+        self._killed = action == "kill"
+        return _LEVELS.get(action)
 
     def _judged(self, step: Any) -> str:
         return str(self._breaker.check(step).action)

@@ -1,0 +1,93 @@
+"""Detectors with one threshold changed: what each default costs and brings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from sentry_langgraph.config import SentryConfig
+from sentry_langgraph.detect.base import DetectorOptions
+from sentry_langgraph.detect.registry import BUILT_IN, detector_class
+from sentry_langgraph.pipeline import Pipeline
+
+_LARGE = 100
+"""Whole numbers from here on are bounds of what is looked at (characters), and vary by halves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A detector with one option at one value.
+
+    Attributes:
+        kind: The detector.
+        option: The option.
+        value: Its value.
+        default: Whether the configuration has it so.
+    """
+
+    kind: str
+    option: str
+    value: float
+    default: bool = False
+
+    @property
+    def name(self) -> str:
+        """Detector and option, as in YAML."""
+        return f"{self.kind}.{self.option}"
+
+    def pipeline(self, config: SentryConfig) -> Pipeline:
+        """The stages with this detector alone."""
+        options = {"kind": self.kind, **_given(config, self.kind), self.option: self.value}
+        others = [entry for entry in config.detectors if entry.get("kind") != self.kind]
+        changed = config.model_copy(update={"detectors": (*others, options)}).pipeline()
+        alone = tuple(pair for pair in changed.detectors if pair[0] == self.kind)
+        return replace(changed, detectors=alone)
+
+
+def variants(config: SentryConfig, kinds: Mapping[str, Any] = BUILT_IN) -> Iterator[Variant]:
+    """Every numeric option of every detector at values around its own.
+
+    Values that the options forbid are left out, as are detectors that are switched off.
+    """
+    for kind in kinds:
+        model: type[DetectorOptions] = getattr(detector_class(kind), "Options", DetectorOptions)
+        given = _given(config, kind)
+        current = model.model_validate(given)
+        if not current.enabled:
+            continue
+        for option in model.model_fields:
+            value = getattr(current, option)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            for changed in around(value):
+                if _allowed(model, {**given, option: changed}):
+                    yield Variant(kind, option, changed, default=changed == value)
+
+
+def around(value: float) -> list[float]:
+    """Values to try around one that is set, itself included, in order."""
+    if isinstance(value, float):
+        steps = (-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3) if value <= 1 else (0.0,)
+        factors = () if value <= 1 else (0.5, 2.0)
+        found = {round(value + step, 3) for step in steps}
+        return sorted(found | {value, *(value * factor for factor in factors)})
+    if value >= _LARGE:
+        return sorted({value // 2, value, value * 2})
+    return sorted({*range(max(0, value - 3), value + 4), 2 * value})
+
+
+def _given(config: SentryConfig, kind: str) -> dict[str, Any]:
+    """What the configuration sets of a detector."""
+    entry = next((one for one in config.detectors if one.get("kind") == kind), {})
+    return {name: value for name, value in entry.items() if name != "kind"}
+
+
+def _allowed(model: type[DetectorOptions], options: Mapping[str, Any]) -> bool:
+    try:
+        model.model_validate(options)
+    except ValidationError:
+        return False
+    return True
