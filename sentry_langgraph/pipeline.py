@@ -77,7 +77,7 @@ class Pipeline:
         if trajectory.state.active and self.mode == "active":
             before = settled(trajectory, self.verify)
             trajectory = self._judged(trajectory, before)
-        findings, faults = self._detect(trajectory)
+        findings, faults = self.detect(trajectory)
         if not findings and not trajectory.state.active and not faults and not before:
             return HEALTHY
         if self.mode == "shadow":
@@ -92,7 +92,8 @@ class Pipeline:
         ]
         return Outcome(tuple(decisions), findings, faults)
 
-    def _detect(self, trajectory: Trajectory) -> tuple[tuple[Finding, ...], tuple[Event, ...]]:
+    def detect(self, trajectory: Trajectory) -> tuple[tuple[Finding, ...], tuple[Event, ...]]:
+        """What the detectors see in the newest message, and events about faults of theirs."""
         # the newest steps only: the trajectory is as deep as the horizon of verification
         if len(trajectory.steps) > self.window:
             trajectory = replace(trajectory, steps=trajectory.steps[-self.window :])

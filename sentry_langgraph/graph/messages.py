@@ -6,7 +6,6 @@ far back is the message that opened the task, and where it was is remembered.
 
 from __future__ import annotations
 
-import json
 import weakref
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -20,23 +19,31 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from sentry_langgraph.records import (
-    Observation,
-    Proposal,
-    Status,
-    Step,
-    Task,
-    ToolCall,
-    reads_as_error,
+from sentry_langgraph.content import (
+    MARK,
+    content_text,
+    raw_arguments,
+    result_digest,
+    result_status,
+    result_text,
+    stop_reason,
 )
-from sentry_langgraph.signature import digest
+from sentry_langgraph.records import Observation, Proposal, Step, Task, ToolCall
 
-MARK = "sentry"
-"""The name of our human messages, and the key in `additional_kwargs` of everything we write."""
-
-_STOP_KEYS = ("finish_reason", "stop_reason", "done_reason")
-_RAW_KEPT = 4_000
-_TEXT_KEPT = 4_000
+__all__ = [
+    "MARK",
+    "Memo",
+    "calls_of",
+    "is_own",
+    "last_ai",
+    "message_id",
+    "observation_of",
+    "opening",
+    "proposal_of",
+    "steps_before",
+    "task_at",
+    "text_of",
+]
 
 
 class Memo(OrderedDict[Any, Any]):
@@ -73,65 +80,20 @@ def is_own(message: BaseMessage) -> bool:
 
 def text_of(message: BaseMessage) -> str:
     """What a message says: its text blocks, without reasoning, calls and images."""
-    content = message.content
-    if isinstance(content, str):
-        return content
-    parts = []
-    for block in content:
-        if isinstance(block, str):
-            parts.append(block)
-        elif isinstance(block, dict) and block.get("type") in ("text", "output_text"):
-            parts.append(str(block.get("text", "")))
-    return "\n".join(part for part in parts if part)
+    return content_text(message.content)
 
 
 def observation_of(message: ToolMessage) -> Observation:
     """A tool message as an observation."""
-    text = _result_text(message)
+    text = result_text(message.content)
     return Observation(
         call_id=message.tool_call_id,
         name=message.name or "",
         text=text,
-        status=_status(message, text),
-        digest=_digest(message),
+        status=result_status(message.status, text),
+        digest=result_digest(message.content),
         own=is_own(message),
     )
-
-
-def _status(message: ToolMessage, text: str) -> Status:
-    if message.status == "error" or reads_as_error(text):
-        return "error"
-    return "success"
-
-
-def _result_text(message: ToolMessage) -> str:
-    content = message.content
-    if isinstance(content, str):
-        return content[:_TEXT_KEPT]
-    parts = []
-    for block in content:
-        if isinstance(block, str):
-            parts.append(block)
-        elif block.get("type") == "text":
-            parts.append(str(block.get("text", "")))
-        else:
-            parts.append(f"[{block.get('type', 'block')} {digest(_canonical(block))}]")
-    return "\n".join(parts)[:_TEXT_KEPT]
-
-
-def _digest(message: ToolMessage) -> str:
-    content = message.content
-    if isinstance(content, str):
-        return digest(content)
-    return digest("\n".join(_canonical(block) for block in content))
-
-
-def _canonical(block: Any) -> str:
-    """A content block without the ids that differ from run to run."""
-    if not isinstance(block, dict):
-        return str(block)
-    kept = {name: value for name, value in block.items() if name not in ("id", "index")}
-    return json.dumps(kept, sort_keys=True, default=str)
 
 
 def calls_of(message: AIMessage) -> tuple[ToolCall, ...]:
@@ -146,7 +108,7 @@ def calls_of(message: AIMessage) -> tuple[ToolCall, ...]:
                 name=call.get("name") or "",
                 args=args if good else None,
                 index=len(calls),
-                raw="" if good else _raw(args),
+                raw="" if good else raw_arguments(args),
             )
         )
     for bad in message.invalid_tool_calls:
@@ -156,23 +118,10 @@ def calls_of(message: AIMessage) -> tuple[ToolCall, ...]:
                 name=bad.get("name") or "",
                 args=None,
                 index=len(calls),
-                raw=_raw(bad.get("args")),
+                raw=raw_arguments(bad.get("args")),
             )
         )
     return tuple(calls)
-
-
-def _raw(args: Any) -> str:
-    text = args if isinstance(args, str) else json.dumps(args, default=str)
-    # a string that is itself a JSON value was parsed once already: show it as it was written
-    if isinstance(args, str) and args.lstrip().startswith("{"):
-        try:
-            json.loads(args)
-        except (ValueError, RecursionError):
-            pass
-        else:
-            text = json.dumps(args)
-    return text[:_RAW_KEPT]
 
 
 def message_id(message: BaseMessage, position: int) -> str:
@@ -209,20 +158,11 @@ def proposal_of(
         text=text_of(message),
         calls=calls,
         finish=finish,
-        stop_reason=_stop_reason(message),
+        stop_reason=stop_reason(message.additional_kwargs, message.response_metadata),
         answered=tuple(observation_of(m) for m in answered),
         structured=structured,
         wants_structured=wants_structured,
     )
-
-
-def _stop_reason(message: AIMessage) -> str:
-    if message.additional_kwargs.get("refusal"):
-        return "refusal"
-    for key in _STOP_KEYS:
-        if value := message.response_metadata.get(key):
-            return str(value).lower()
-    return ""
 
 
 def steps_before(
