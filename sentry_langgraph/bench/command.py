@@ -45,6 +45,7 @@ def overhead(
 
 @app.command()
 def detect(
+    *,
     data: Annotated[
         Path,
         typer.Option(

@@ -10,6 +10,7 @@ from sentry_langgraph.bench.detection.intervals import Middle, Rate, Share
 from sentry_langgraph.bench.detection.people import PointerScore
 from sentry_langgraph.bench.detection.report import Report
 from sentry_langgraph.bench.detection.score import SourceScore, VariantScore
+from sentry_langgraph.bench.detection.sweep import Variant
 from sentry_langgraph.bench.detection.targets import LOOP_TARGETS
 
 NONE = "–"
@@ -110,8 +111,8 @@ def _rules(source: SourceScore) -> Grid:
     rows = []
     for rule in source.rules:
         cells = [rule.rule, rule.level]
-        for target in rule.targets:
-            cells += [share(target.caught), middle(target.message), middle(target.left)]
+        for one in rule.targets:
+            cells += [share(one.caught), middle(one.message), middle(one.left)]
         cells += [share(rule.flagged, digits=2), rate(rule.per_100_calls)]
         rows.append(tuple(cells))
     return Grid(f"Loops in {source.source}", tuple(header), tuple(rows), left=2)
@@ -263,7 +264,10 @@ def _peers(report: Report) -> Grid:
     ]
     missing = [(name, "not run", why) for name, why in report.lineup.missing.items()]
     return Grid(
-        "Compared with", ("Rule", "Version", "Source, or why it was not run"), (*ran, *missing), left=3
+        "Compared with",
+        ("Rule", "Version", "Source, or why it was not run"),
+        (*ran, *missing),
+        left=3,
     )
 
 
@@ -273,13 +277,10 @@ def sweep_grids(report: Report) -> Iterator[Grid]:
         shown = [name for name, scores in rows.items() if _differs(scores)]
         if not shown:
             continue
-        values = [one.variant for one in rows[shown[0]]]
-        cells = []
-        for place, variant in enumerate(values):
-            mark = " (default)" if variant.default else ""
-            cells.append(
-                (f"{variant.value:g}{mark}", *(_cell(rows[name][place]) for name in shown))
-            )
+        cells = [
+            (_value(one.variant), *(_cell(rows[name][place]) for name in shown))
+            for place, one in enumerate(rows[shown[0]])
+        ]
         yield Grid(
             option,
             ("Value", *shown),
@@ -302,11 +303,23 @@ def unmoved(report: Report) -> list[str]:
 
 
 def _by_option(sources: Iterable[SourceScore]) -> dict[str, dict[str, list[VariantScore]]]:
+    """By option and source: the detector as it is configured, then with the option changed."""
     found: dict[str, dict[str, list[VariantScore]]] = defaultdict(dict)
     for source in sources:
+        as_set: dict[str, VariantScore] = {}
         for one in source.variants:
-            found[one.variant.name].setdefault(source.source, []).append(one)
+            if one.variant.option:
+                rows = found[one.variant.name].setdefault(source.source, [as_set[one.variant.kind]])
+                rows.append(one)
+            else:
+                as_set[one.variant.kind] = one
     return found
+
+
+def _value(variant: Variant) -> str:
+    if not variant.option:
+        return "as set"
+    return f"{variant.value:g}{' (default)' if variant.default else ''}"
 
 
 def _differs(scores: Sequence[VariantScore]) -> bool:

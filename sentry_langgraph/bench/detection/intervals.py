@@ -160,9 +160,7 @@ def rate_of(pairs: Sequence[tuple[int, int]]) -> Rate:
     ratio, runs = count / total, len(pairs)
     squares = sum((events - ratio * chances) ** 2 for events, chances in pairs)
     error = math.sqrt(squares * runs / (runs - 1)) / total
-    return Rate(
-        count, total, (100 * max(0.0, ratio - _Z * error), 100 * (ratio + _Z * error))
-    )
+    return Rate(count, total, (100 * max(0.0, ratio - _Z * error), 100 * (ratio + _Z * error)))
 
 
 def _rounded(value: float | None) -> float | None:

@@ -76,9 +76,7 @@ def _panels(count: int) -> tuple[Any, list[Any]]:
     columns = min(count, _COLUMNS)
     rows = -(-count // columns)
     size = (_WIDTH * columns, _HEIGHT * rows)
-    figure, axes = pyplot.subplots(
-        rows, columns, figsize=size, squeeze=False, layout="constrained"
-    )
+    figure, axes = pyplot.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
     flat = list(axes.flat)
     for axis in flat[count:]:
         axis.set_visible(False)
@@ -166,7 +164,7 @@ def _points(
 def _loop_options(variants: Iterable[VariantScore]) -> dict[str, list[VariantScore]]:
     found: dict[str, list[VariantScore]] = {}
     for one in variants:
-        if one.variant.kind == Label.REPETITION_OR_LOOPING:
+        if one.variant.kind == Label.REPETITION_OR_LOOPING and one.variant.option:
             found.setdefault(one.variant.option, []).append(one)
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -40,7 +40,8 @@ METHOD = (
     f"A label of people counts as caught where we report the same label at its step or up to "
     f"{NEAR} messages of the agent before or after.",
     "Shares have Wilson's 95 % interval, medians that of the bootstrap, rates one that takes "
-    "runs as the sample. Sources are never pooled.",
+    "runs as the sample. Sources are never pooled; `all of …` is a file that holds the domains "
+    "of one benchmark.",
 )
 """How the figures are made."""
 
@@ -53,6 +54,9 @@ NOT_SHOWN = (
     "A run that hit the step limit is a loop by its outcome; nobody has read and labelled each.",
 )
 """What the figures do not show."""
+
+ALL_OF = "all of "
+"""Begins the name of a file that holds several sources, taken as a whole."""
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Is told how many runs of how many have been read."""
@@ -136,12 +140,15 @@ def measure(
     runs = list(_watched(watcher, files, tuple(sources), limit, on_progress))
     if not runs:
         raise RecordingError(f"{directory}: no run of the sources asked for: {', '.join(sources)}")
-    groups: dict[str, list[Watched]] = {}
-    for run in runs:
-        groups.setdefault(run.source, []).append(run)
+    groups = grouped(runs)
     return Report(
-        sources=tuple(score(name, group, ready.peers) for name, group in sorted(groups.items())),
-        people=tuple(one for name, group in sorted(groups.items()) for one in people(name, group)),
+        sources=tuple(score(name, group, ready.peers) for name, group in groups.items()),
+        people=tuple(
+            one
+            for name, group in groups.items()
+            if not name.startswith(ALL_OF)
+            for one in people(name, group)
+        ),
         pointers=tuple(pointed(read_pointers(directory / POINTERS), runs)),
         lineup=ready,
         config=config.model_dump(mode="json"),
@@ -153,6 +160,23 @@ def measure(
         },
         date=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def grouped(runs: Iterable[Watched]) -> dict[str, list[Watched]]:
+    """The runs by source; where one file holds several sources, that file as a whole too.
+
+    A file holds the domains of one benchmark. Runs of different files are never put together.
+    """
+    sources: dict[str, list[Watched]] = {}
+    files: dict[str, list[Watched]] = {}
+    for run in runs:
+        sources.setdefault(run.source, []).append(run)
+        files.setdefault(run.file, []).append(run)
+    found = dict(sorted(sources.items()))
+    for file, group in sorted(files.items()):
+        if len({run.source for run in group}) > 1:
+            found[f"{ALL_OF}{file.partition('.')[0]}"] = group
+    return found
 
 
 def recordings(directory: Path) -> tuple[Path, ...]:

@@ -257,8 +257,7 @@ def _of(runs: Sequence[Watched], success: bool, hits: Sequence[bool]) -> Share:
 def _labels(runs: Sequence[Watched]) -> Iterator[LabelScore]:
     for label, act in sorted({(found.label, found.act) for run in runs for found in run.ours}):
         counts = [
-            len({f.position for f in run.ours if f.label == label and f.act == act})
-            for run in runs
+            len({f.position for f in run.ours if f.label == label and f.act == act}) for run in runs
         ]
         with_it = [count > 0 for count in counts]
         yield LabelScore(

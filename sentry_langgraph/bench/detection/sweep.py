@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from sentry_langgraph.config import SentryConfig
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.detect.registry import BUILT_IN, detector_class
 from sentry_langgraph.pipeline import Pipeline
+from sentry_langgraph.records import Catalog
 
 _LARGE = 100
 """Whole numbers from here on are bounds of what is looked at (characters), and vary by halves."""
@@ -19,47 +20,56 @@ _LARGE = 100
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A detector with one option at one value.
+    """A detector alone, with one option at one value.
 
     Attributes:
         kind: The detector.
-        option: The option.
+        option: The option; empty where the detector is as it is configured.
         value: Its value.
-        default: Whether the configuration has it so.
+        default: Whether the option has it by default.
     """
 
     kind: str
-    option: str
-    value: float
+    option: str = ""
+    value: float = 0
     default: bool = False
 
     @property
     def name(self) -> str:
         """Detector and option, as in YAML."""
-        return f"{self.kind}.{self.option}"
+        return f"{self.kind}.{self.option}" if self.option else self.kind
 
-    def pipeline(self, config: SentryConfig) -> Pipeline:
-        """The stages with this detector alone."""
-        options = {"kind": self.kind, **_given(config, self.kind), self.option: self.value}
-        others = [entry for entry in config.detectors if entry.get("kind") != self.kind]
-        changed = config.model_copy(update={"detectors": (*others, options)}).pipeline()
-        alone = tuple(pair for pair in changed.detectors if pair[0] == self.kind)
-        return replace(changed, detectors=alone)
+    def pipeline(self, config: SentryConfig, catalog: Catalog) -> Pipeline:
+        """The stages with this detector alone, for an agent with these tools."""
+        changed = config
+        if self.option:
+            entry = {"kind": self.kind, **_given(config, self.kind), self.option: self.value}
+            others = [one for one in config.detectors if one.get("kind") != self.kind]
+            changed = config.model_copy(update={"detectors": (*others, entry)})
+        built = stages(changed, catalog)
+        alone = tuple(pair for pair in built.detectors if pair[0] == self.kind)
+        return replace(built, detectors=alone)
 
 
-def variants(config: SentryConfig, kinds: Mapping[str, Any] = BUILT_IN) -> Iterator[Variant]:
-    """Every numeric option of every detector at values around its own.
+def stages(config: SentryConfig, catalog: Catalog) -> Pipeline:
+    """The stages of `config` for an agent with these tools."""
+    return config.pipeline()
+
+
+def variants(config: SentryConfig, kinds: Iterable[str] = tuple(BUILT_IN)) -> Iterator[Variant]:
+    """Every detector as it is, and with every numeric option at values around its default.
 
     Values that the options forbid are left out, as are detectors that are switched off.
     """
     for kind in kinds:
         model: type[DetectorOptions] = getattr(detector_class(kind), "Options", DetectorOptions)
         given = _given(config, kind)
-        current = model.model_validate(given)
-        if not current.enabled:
+        if not model.model_validate(given).enabled:
             continue
+        yield Variant(kind)
+        default = model()
         for option in model.model_fields:
-            value = getattr(current, option)
+            value = getattr(default, option)
             if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
             for changed in around(value):

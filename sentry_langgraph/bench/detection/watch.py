@@ -6,20 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from sentry_langgraph.bench.detection.sweep import Variant
+from sentry_langgraph.bench.detection.sweep import Variant, stages
 from sentry_langgraph.bench.detection.targets import Answered, answered, loop_targets
 from sentry_langgraph.bench.peers import Peer
 from sentry_langgraph.bench.peers.events import Fire, Turn, events_of, fires
 from sentry_langgraph.config import SentryConfig
 from sentry_langgraph.pipeline import Pipeline
-from sentry_langgraph.records import Finding, Trajectory
+from sentry_langgraph.records import Catalog, Finding, Trajectory
 from sentry_langgraph.replay.catalogs import Catalogs
 from sentry_langgraph.replay.prefixes import prefixes
 from sentry_langgraph.replay.recording import Recording
 from sentry_langgraph.taxonomy import Severity
 
 Act: TypeAlias = Literal["advised", "held", "refused"]
-"""What a finding leads to: advice beside the action, the action held, or an invalid call refused."""
+"""What a finding leads to: advice, the action held, or an invalid call refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +96,11 @@ class Watcher:
     def __init__(
         self, config: SentryConfig, peers: Sequence[Peer] = (), variants: Sequence[Variant] = ()
     ) -> None:
-        self._pipeline = config.pipeline()
+        self._config = config
         self._catalogs = Catalogs(config.tools)
         self._peers = peers
-        # the options of a detector have their defaults in common
-        alike: dict[tuple[str, str], list[Variant]] = {}
-        for variant in variants:
-            which = "" if variant.default else f"{variant.option}={variant.value}"
-            alike.setdefault((variant.kind, which), []).append(variant)
-        self._variants = [(tuple(group), group[0].pipeline(config)) for group in alike.values()]
+        self._variants = tuple(variants)
+        self._built: dict[int, tuple[Catalog, Pipeline, list[Pipeline]]] = {}
 
     def watch(self, recording: Recording, file: str = "") -> Watched:
         """Run everything over one recording."""
@@ -132,18 +128,24 @@ class Watcher:
     ) -> tuple[tuple[Found, ...], dict[Variant, tuple[Found, ...]]]:
         ours: list[Found] = []
         varied: list[list[Found]] = [[] for _ in self._variants]
-        depth = self._pipeline.depth
-        for prefix in prefixes(recording, self._catalogs.of(recording), depth):
-            ours += acting(self._pipeline, prefix.trajectory, prefix.position)
-            for found, (_, pipeline) in zip(varied, self._variants, strict=True):
+        catalog, pipeline, others = self._stages(self._catalogs.of(recording))
+        for prefix in prefixes(recording, catalog, pipeline.depth):
+            ours += acting(pipeline, prefix.trajectory, prefix.position)
+            for found, other in zip(varied, others, strict=True):
                 # a hold is the last that is asked of a variant
                 if not found or found[-1].act == "advised":
-                    found += acting(pipeline, prefix.trajectory, prefix.position)
-        return tuple(ours), {
-            variant: tuple(found)
-            for found, (group, _) in zip(varied, self._variants, strict=True)
-            for variant in group
-        }
+                    found.extend(acting(other, prefix.trajectory, prefix.position))
+        return tuple(ours), dict(zip(self._variants, map(tuple, varied), strict=True))
+
+    def _stages(self, catalog: Catalog) -> tuple[Catalog, Pipeline, list[Pipeline]]:
+        """The stages for an agent with these tools, built once."""
+        built = self._built.get(id(catalog))
+        if built is None:
+            pipeline = stages(self._config, catalog)
+            others = [one.pipeline(self._config, catalog) for one in self._variants]
+            # the catalog is kept, so that its id stays its own
+            built = self._built[id(catalog)] = (catalog, pipeline, others)
+        return built
 
 
 def acting(pipeline: Pipeline, trajectory: Trajectory, position: int) -> Iterator[Found]:
@@ -165,17 +167,6 @@ def _act(finding: Finding, confidence: float) -> Act | None:
     return "refused" if finding.hard else "held"
 
 
-def first(found: Iterable[Found], *, held: bool, labels: frozenset[str] | None = None) -> int | None:
-    """Where the first soft finding of `labels` stands; with `held`, the first that holds.
-
-    A refused call is no soft finding.
-    """
-    acts = ("held",) if held else ("advised", "held")
-    return min(
-        (
-            one.position
-            for one in found
-            if one.act in acts and (labels is None or one.label in labels)
-        ),
-        default=None,
-    )
+def first(found: Iterable[Found], *, held: bool) -> int | None:
+    """Where the first finding stands; with `held`, the first that keeps a call from running."""
+    return next((one.position for one in found if not held or one.act != "advised"), None)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from itertools import pairwise
 
 from sentry_langgraph.bench.peers.events import Call, Event, Level, Turn, UserText
 
@@ -52,8 +53,7 @@ class GeminiCli:
         self._keys.append(f"{call.name}:{body}")
         keys = list(self._keys)
         return any(
-            len(keys) >= period * REPEATS
-            and keys[-period:] * REPEATS == keys[-period * REPEATS :]
+            len(keys) >= period * REPEATS and keys[-period:] * REPEATS == keys[-period * REPEATS :]
             for period in range(1, LONGEST_CYCLE + 1)
         )
 
@@ -75,5 +75,5 @@ def _chants(text: str) -> bool:
 def _is_loop(text: str, places: list[int]) -> bool:
     if (places[-1] - places[0]) / (SAME_CHUNKS - 1) > APART:
         return False
-    between = {text[a:b] for a, b in zip(places, places[1:], strict=False)}
+    between = {text[a:b] for a, b in pairwise(places)}
     return len(between) <= SAME_CHUNKS // 2

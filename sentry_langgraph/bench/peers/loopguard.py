@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sentry_langgraph.bench.peers.events import Event, Level, Result, Turn
+from sentry_langgraph.bench.peers.events import Call, Event, Level, Result, Turn
 
 _RESULT_KEPT = 160
 
@@ -35,18 +35,18 @@ class LoopGuard:
         """Checked at each call and at each result."""
         found: list[str] = []
         if isinstance(event, Turn):
-            for call in event.calls:
-                args = dict(call.args or {})
-                shown = ", ".join(f"{k}={str(v).strip().lower()}" for k, v in sorted(args.items()))
-                found.append(
-                    self._observed(f"tool:{call.name}({shown})", last_tool=call.name, last_args=args)
-                )
+            found = [self._called(call) for call in event.calls]
         elif isinstance(event, Result):
             text = event.text.strip().replace("\n", " ")[:_RESULT_KEPT]
             found.append(self._observed(f"result:{text}", last_result=text))
         if "stop" in found:
             return "stop"
         return "warning" if set(found) - {"continue"} else None
+
+    def _called(self, call: Call) -> str:
+        args = dict(call.args or {})
+        shown = ", ".join(f"{k}={str(v).strip().lower()}" for k, v in sorted(args.items()))
+        return self._observed(f"tool:{call.name}({shown})", last_tool=call.name, last_args=args)
 
     def _observed(self, signature: str, **payload: Any) -> str:
         seen = self._monitor.observe_decision("agent", "", signature, **payload)
