@@ -6,13 +6,63 @@ import gzip
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from sentry_langgraph.bench.peers.events import Call, Event, Result, Turn, UserText
+from sentry_langgraph.config import SentryConfig
+from sentry_langgraph.detect import DetectorOptions
+from sentry_langgraph.detect.registry import BUILT_IN
+from sentry_langgraph.options import PositiveCount
+from sentry_langgraph.records import Finding, Trajectory
 from sentry_langgraph.replay.recording import Recording
 from sentry_langgraph.replay.runs import run_of
+from sentry_langgraph.taxonomy import Label, Severity
 
 Move = tuple[str, Any] | tuple[str, Any, str]
+
+
+class CountingOptions(DetectorOptions):
+    """Options of `Counting`."""
+
+    advise_at: PositiveCount = 3
+    hold_at: PositiveCount = 5
+
+
+class Counting:
+    """A loop rule as simple as can be: the same call again, whatever came back.
+
+    So the tests of the benchmark don't depend on how the real rules are tuned.
+    """
+
+    Options: ClassVar[type[DetectorOptions]] = CountingOptions
+
+    def __init__(self, options: CountingOptions) -> None:
+        self._options = options
+
+    def detect(self, trajectory: Trajectory) -> Iterable[Finding]:
+        """Advice from `advise_at` on, a hold from `hold_at` on."""
+        for call in trajectory.proposal.calls:
+            made = [(one.name, one.args) for step in trajectory.steps for one in step.calls]
+            count = made.count((call.name, call.args)) + 1
+            if count >= self._options.advise_at:
+                hold = count >= self._options.hold_at
+                yield Finding(
+                    Label.REPETITION_OR_LOOPING,
+                    trajectory.proposal.id,
+                    key="again",
+                    severity=Severity.HOLD if hold else Severity.ADVISE,
+                    calls=(call.index,),
+                )
+
+
+COUNTING = f"{__name__}:Counting"
+
+
+def counting(**options: Any) -> SentryConfig:
+    """Settings with `Counting` and the check of calls, and no other detector."""
+    off = [{"kind": kind, "enabled": False} for kind in BUILT_IN if kind != "action_validity"]
+    return SentryConfig(detectors=(*off, {"kind": COUNTING, **options}))
+
 
 LOOKUP = {
     "type": "function",

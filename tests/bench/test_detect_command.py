@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from pathlib import Path
 
 import pytest
@@ -23,13 +22,14 @@ def words(output: str) -> str:
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """One file with a loop and a clean run."""
+    """One file with ten loops and a clean run."""
     made = tmp_path / "data"
     made.mkdir()
     loop = [user("Find it."), *turns(*[("a", "same")] * 8)]
     clean = [user("Find it."), *turns(("a", "1"), ("b", "2"))]
     looped = {"success": False, "termination": "max_steps"}
-    write_runs(made / "runs.jsonl.gz", [run(loop, id="a", outcome=looped), run(clean, id="b")])
+    loops = [run(loop, id=f"a{number}", outcome=looped) for number in range(10)]
+    write_runs(made / "runs.jsonl.gz", [*loops, run(clean, id="b")])
     return made
 
 
@@ -38,14 +38,12 @@ def test_writes_what_is_asked_for(directory: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     json_file, page, drawn = tmp_path / "out.json", tmp_path / "out.md", tmp_path / "plots"
     written = ["--json", str(json_file), "--markdown", str(page), "--plots", str(drawn)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of the plotting library
-        done = CliRunner().invoke(app, ["detect", "--data", str(directory), "--no-peers", *written])
+    done = CliRunner().invoke(app, ["detect", "--data", str(directory), "--no-peers", *written])
     assert done.exit_code == 0, done.output
     assert "Loops in test_source" in done.output
     assert "What this does not show" in done.output
     found = json.loads(json_file.read_text(encoding="utf-8"))
-    assert found["sources"][0]["runs"] == 2
+    assert found["sources"][0]["runs"] == 11
     assert found["sources"][0]["variants"]
     assert "## Thresholds" in page.read_text(encoding="utf-8")
     assert sorted(path.name for path in drawn.iterdir()) == [plots.RECALL, plots.WHERE]
@@ -63,6 +61,16 @@ def test_settings_and_sources(directory: Path, tmp_path: Path) -> None:
     refused = CliRunner().invoke(app, [*base, "--source", "elsewhere"])
     assert refused.exit_code == 2
     assert "no run of the sources" in words(refused.output)
+
+
+def test_too_few_runs_for_a_plot(directory: Path, tmp_path: Path) -> None:
+    """Where no source has ten runs with a loop there is no plot, and that is said."""
+    pytest.importorskip("matplotlib")
+    options = ["--limit", "3", "--no-peers", "--plots", str(tmp_path / "plots")]
+    done = CliRunner().invoke(app, ["detect", "--data", str(directory), *options])
+    assert done.exit_code == 0, done.output
+    assert "No plot" in done.output
+    assert not (tmp_path / "plots").exists()
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,8 @@ def _write(
             markdown.write(report, markdown_file)
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--markdown") from error
-    if directory is not None:
-        plots.draw(report, directory)
+    if directory is not None and not plots.draw(report, directory):
+        Console(stderr=True).print("No plot: no source has enough runs with a loop.")
 
 
 @contextmanager

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from sentry_langgraph.bench.detection.goals import goals
 from sentry_langgraph.bench.detection.intervals import Middle, Rate, Share
 from sentry_langgraph.bench.detection.people import PointerScore
 from sentry_langgraph.bench.detection.report import Report
 from sentry_langgraph.bench.detection.score import SourceScore, VariantScore
 from sentry_langgraph.bench.detection.sweep import Variant
-from sentry_langgraph.bench.detection.targets import LOOP_TARGETS
 
 NONE = "–"
 
@@ -39,6 +39,7 @@ def grids(report: Report) -> Iterator[Grid]:
     """Everything but the sweep, in the order of reading. Empty tables are left out."""
     made = (
         _runs(report),
+        _goals(report),
         *map(_rules, report.sources),
         _labels(report),
         _refused(report),
@@ -101,17 +102,29 @@ def _runs(report: Report) -> Grid:
     )
 
 
+def _goals(report: Report) -> Grid:
+    return Grid(
+        "Goals",
+        ("Source", "Figure", "Goal", "Measured", "Met"),
+        tuple(
+            (goal.source, goal.figure, goal.goal, goal.value, "yes" if goal.met else "no")
+            for goal in goals(report.sources)
+        ),
+        left=5,
+    )
+
+
 def _rules(source: SourceScore) -> Grid:
-    present = {target.target for rule in source.rules for target in rule.targets}
-    targets = [target for target in LOOP_TARGETS if target in present]
     header = ["Rule", "Does"]
-    for target in targets:
+    for target in source.targets:
         header += [f"Caught: {target}", "First fire, message", "Steps left"]
     header += ["Successful runs flagged", "Fires per 100 calls"]
     rows = []
     for rule in source.rules:
         cells = [rule.rule, rule.level]
         for one in rule.targets:
+            if one.target not in source.targets:
+                continue
             cells += [share(one.caught), middle(one.message), middle(one.left)]
         cells += [share(rule.flagged, digits=2), rate(rule.per_100_calls)]
         rows.append(tuple(cells))
@@ -314,6 +327,11 @@ def _by_option(sources: Iterable[SourceScore]) -> dict[str, dict[str, list[Varia
             else:
                 as_set[one.variant.kind] = one
     return found
+
+
+def _shown(one: VariantScore, source: SourceScore) -> VariantScore:
+    """With the targets that mean something on the source, and no others."""
+    return replace(one, caught={target: one.caught[target] for target in source.targets})
 
 
 def _value(variant: Variant) -> str:

@@ -5,27 +5,34 @@ They need matplotlib, which the extra `bench` brings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from sentry_langgraph.bench.detection.report import Report
 from sentry_langgraph.bench.detection.score import (
+    OURS,
     RuleScore,
     SourceScore,
     TargetScore,
     VariantScore,
 )
-from sentry_langgraph.bench.detection.targets import LOOP_TARGETS
 from sentry_langgraph.taxonomy import Label
 
 RECALL = "recall-and-flagged.svg"
 WHERE = "where-caught.svg"
 
-_OURS = "Sentry, loops"
-_WIDTH, _HEIGHT, _COLUMNS = 4.6, 3.6, 3
+_WIDTH, _HEIGHT, _COLUMNS = 4.2, 3.2, 3
 _MARKS = "osv^D<>pPX*hd"
+_LEAST = 10
+"""Runs with the target that a panel needs: under that, a curve is noise."""
+
+_OURS_IN = ("#000000", "#d62728")
+"""Colours of our advice and our holds, which stand first."""
+
+_LEFT_OUT = "Sentry, all labels"
+"""A rule that says more than loops."""
 
 
 def available() -> bool:
@@ -48,15 +55,16 @@ def draw(report: Report, directory: Path) -> list[Path]:
     matplotlib.rcParams.update(
         {"svg.hashsalt": "sentry", "svg.fonttype": "none", "font.size": 8, "lines.linewidth": 1.2}
     )
-    sources = [source for source in report.sources if main_target(source)]
+    sources = [source for source in report.sources if _enough(source)]
     if not sources:
         return []
+    colours = _colours(sources)
     directory.mkdir(parents=True, exist_ok=True)
     made = []
     for name, panel in ((RECALL, _recall), (WHERE, _where)):
         figure, axes = _panels(len(sources))
         for axis, source in zip(axes, sources, strict=False):
-            panel(axis, source)
+            panel(axis, source, colours)
         _legend(figure, axes)
         figure.savefig(directory / name, metadata={"Date": None}, bbox_inches="tight")
         made.append(directory / name)
@@ -65,9 +73,36 @@ def draw(report: Report, directory: Path) -> list[Path]:
 
 
 def main_target(source: SourceScore) -> str | None:
-    """The target that the plots of a source show: the first that any of its runs has."""
-    present = {target.target for rule in source.rules for target in rule.targets}
-    return next((target for target in LOOP_TARGETS if target in present), None)
+    """The target that the plots of a source show: the strongest that it has."""
+    return next(iter(source.targets), None)
+
+
+def _enough(source: SourceScore) -> bool:
+    target = _target(source.rules[0], str(main_target(source)))
+    return target is not None and target.caught.total >= _LEAST
+
+
+def _colours(sources: Sequence[SourceScore]) -> dict[str, str]:
+    """A colour for each line and point, the same in every panel."""
+    from matplotlib import colormaps, colors  # noqa: PLC0415
+
+    names = [_name(rule) for rule in sources[0].rules if rule.rule != _LEFT_OUT]
+    names += [
+        _line(option, held)
+        for option in _loop_options(sources[0].variants)
+        for held in (False, True)
+    ]
+    palette = [colors.to_hex(colormaps["tab20"](place)) for place in range(20)]
+    found = {name: palette[place % len(palette)] for place, name in enumerate(names)}
+    return {**found, **dict(zip(names, _OURS_IN, strict=False))}
+
+
+def _name(rule: RuleScore) -> str:
+    return f"{rule.rule}, {rule.level}"
+
+
+def _line(option: str, held: bool) -> str:
+    return f"{option}, {'holds' if held else 'advises'}"
 
 
 def _panels(count: int) -> tuple[Any, list[Any]]:
@@ -89,25 +124,28 @@ def _close(figure: Any) -> None:
     pyplot.close(figure)
 
 
-def _recall(axis: Any, source: SourceScore) -> None:
-    target = main_target(source)
+def _recall(axis: Any, source: SourceScore, colours: Mapping[str, str]) -> None:
+    target = str(main_target(source))
     for option, scores in _loop_options(source.variants).items():
         for held in (False, True):
-            points = sorted(_points(scores, str(target), held))
+            points = sorted(_points(scores, target, held))
             if len(set(points)) > 1:
-                style = "--" if held else "-"
-                axis.plot(*zip(*points, strict=True), style, label=f"{option}, {_says(held)}")
-    for mark, rule in zip(_cycle(source.rules), source.rules, strict=False):
-        found = _target(rule, str(target))
-        if found is not None and rule.flagged.value is not None:
-            axis.plot(
-                100 * rule.flagged.value,
-                100 * (found.caught.value or 0),
-                mark,
-                markersize=8 if rule.rule == _OURS else 5,
-                linestyle="none",
-                label=f"{rule.rule}, {rule.level}",
-            )
+                style, name = "--" if held else "-", _line(option, held)
+                axis.plot(*zip(*points, strict=True), style, color=colours[name], label=name)
+    for place, rule in enumerate(source.rules):
+        found = _target(rule, target)
+        if found is None or rule.flagged.value is None or rule.rule == _LEFT_OUT:
+            continue
+        axis.plot(
+            100 * rule.flagged.value,
+            100 * (found.caught.value or 0),
+            _MARKS[place % len(_MARKS)],
+            color=colours[_name(rule)],
+            markersize=9 if rule.rule == OURS else 5,
+            linestyle="none",
+            label=_name(rule),
+            zorder=3,
+        )
     axis.set_title(f"{source.source}: {target}", fontsize=8)
     axis.set_xlabel("successful runs flagged, %")
     axis.set_ylabel("caught, %")
@@ -117,19 +155,21 @@ def _recall(axis: Any, source: SourceScore) -> None:
     axis.grid(alpha=0.3)
 
 
-def _where(axis: Any, source: SourceScore) -> None:
-    target = main_target(source)
+def _where(axis: Any, source: SourceScore, colours: Mapping[str, str]) -> None:
+    target = str(main_target(source))
     for rule in source.rules:
-        found = _target(rule, str(target))
-        if found is None or not found.where:
+        found = _target(rule, target)
+        if found is None or not found.where or rule.rule == _LEFT_OUT:
             continue
         xs, ys = steps(found.where, found.caught.total)
         axis.plot(
             xs,
             ys,
             drawstyle="steps-post",
-            linewidth=2.2 if rule.rule == _OURS else 1,
-            label=f"{rule.rule}, {rule.level}",
+            color=colours[_name(rule)],
+            linewidth=2.2 if rule.rule == OURS else 1,
+            label=_name(rule),
+            zorder=3 if rule.rule == OURS else 2,
         )
     axis.set_title(f"{source.source}: {target}", fontsize=8)
     axis.set_xlabel("place in the run, %")
@@ -171,14 +211,6 @@ def _loop_options(variants: Iterable[VariantScore]) -> dict[str, list[VariantSco
 
 def _target(rule: RuleScore, target: str) -> TargetScore | None:
     return next((one for one in rule.targets if one.target == target), None)
-
-
-def _says(held: bool) -> str:
-    return "holds" if held else "advises"
-
-
-def _cycle(rules: Sequence[RuleScore]) -> Sequence[str]:
-    return [_MARKS[place % len(_MARKS)] for place in range(len(rules))]
 
 
 def _legend(figure: Any, axes: Sequence[Any]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import sentry_langgraph
+from sentry_langgraph.bench.detection.goals import goals
 from sentry_langgraph.bench.detection.people import (
     NEAR,
     PeopleScore,
@@ -102,6 +103,7 @@ class Report:
                 for peer in self.lineup.peers
             },
             "not_run": dict(self.lineup.missing),
+            "goals": [plain(goal) for goal in goals(self.sources)],
             "sources": [plain(source) for source in self.sources],
             "people": [plain(one) for one in self.people],
             "pointers": [{**plain(one), "right": one.right} for one in self.pointers],

@@ -15,13 +15,14 @@ from sentry_langgraph.bench.detection.intervals import (
     rate_of,
 )
 from sentry_langgraph.bench.detection.sweep import Variant
-from sentry_langgraph.bench.detection.targets import LOOP_TARGETS
+from sentry_langgraph.bench.detection.targets import LOOP_TARGETS, SECOND
 from sentry_langgraph.bench.detection.watch import Act, Found, Watched, first
 from sentry_langgraph.bench.peers import Peer
 from sentry_langgraph.taxonomy import Label
 
 LOOPS = frozenset({str(Label.REPETITION_OR_LOOPING)})
-ACTS: tuple[Act, ...] = ("advised", "held", "refused")
+OURS = "Sentry, loops"
+"""The name of our loop rules in the tables."""
 
 When: TypeAlias = Callable[[Watched], Sequence[int]]
 """Positions at which a rule fires on a run."""
@@ -145,6 +146,7 @@ class SourceScore:
         failed: Those that it calls none.
         messages: Messages of the agent.
         calls: Calls of the agent.
+        dialogue: Whether the user speaks again in most runs.
         rules: Ours first, then the others'.
         labels: Our labels.
         refused: Invalid calls; None where no call has a result.
@@ -158,11 +160,25 @@ class SourceScore:
     failed: int
     messages: int
     calls: int
+    dialogue: bool
     rules: tuple[RuleScore, ...]
     labels: tuple[LabelScore, ...]
     refused: RefusedScore | None
     about_calls: tuple[CallScore, ...]
     variants: tuple[VariantScore, ...]
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Loop targets that mean something here, the strongest first.
+
+        In a dialogue a call with the same result is no failure yet: records are read again.
+        """
+        present = {target.target for rule in self.rules for target in rule.targets}
+        return tuple(
+            target
+            for target in LOOP_TARGETS
+            if target in present and not (self.dialogue and target == SECOND)
+        )
 
 
 def score(source: str, runs: Sequence[Watched], peers: Iterable[Peer]) -> SourceScore:
@@ -174,6 +190,7 @@ def score(source: str, runs: Sequence[Watched], peers: Iterable[Peer]) -> Source
         failed=sum(run.success is False for run in runs),
         messages=sum(len(run.turns) for run in runs),
         calls=sum(run.calls for run in runs),
+        dialogue=2 * sum(run.dialogue for run in runs) > len(runs),
         rules=tuple(_rules(runs, peers)),
         labels=tuple(_labels(runs)),
         refused=_refused(runs),
@@ -183,8 +200,8 @@ def score(source: str, runs: Sequence[Watched], peers: Iterable[Peer]) -> Source
 
 
 def _rules(runs: Sequence[Watched], peers: Iterable[Peer]) -> Iterator[RuleScore]:
-    yield _rule(runs, "Sentry, loops", "advises", _ours(("advised", "held"), LOOPS))
-    yield _rule(runs, "Sentry, loops", "holds", _ours(("held",), LOOPS))
+    yield _rule(runs, OURS, "advises", _ours(("advised", "held"), LOOPS))
+    yield _rule(runs, OURS, "holds", _ours(("held",), LOOPS))
     yield _rule(runs, "Sentry, all labels", "advises", _ours(("advised", "held")))
     yield _rule(runs, "Sentry, all labels", "holds", _ours(("held",)))
     for peer in peers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,12 +56,13 @@ def stages(config: SentryConfig, catalog: Catalog) -> Pipeline:
     return config.pipeline()
 
 
-def variants(config: SentryConfig, kinds: Iterable[str] = tuple(BUILT_IN)) -> Iterator[Variant]:
+def variants(config: SentryConfig) -> Iterator[Variant]:
     """Every detector as it is, and with every numeric option at values around its default.
 
-    Values that the options forbid are left out, as are detectors that are switched off.
+    Detectors of the user's own are varied too. Values that the options forbid are left out, as
+    are detectors that are switched off.
     """
-    for kind in kinds:
+    for kind in dict.fromkeys((*BUILT_IN, *(str(one["kind"]) for one in config.detectors))):
         model: type[DetectorOptions] = getattr(detector_class(kind), "Options", DetectorOptions)
         given = _given(config, kind)
         if not model.model_validate(given).enabled:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from sentry_langgraph.bench.detection.sweep import Variant, stages
 from sentry_langgraph.bench.detection.targets import Answered, answered, loop_targets
 from sentry_langgraph.bench.peers import Peer
-from sentry_langgraph.bench.peers.events import Fire, Turn, events_of, fires
+from sentry_langgraph.bench.peers.events import Fire, Turn, UserText, events_of, fires
 from sentry_langgraph.config import SentryConfig
 from sentry_langgraph.pipeline import Pipeline
 from sentry_langgraph.records import Catalog, Finding, Trajectory
@@ -53,12 +53,14 @@ class Watched:
         turns: Positions of the agent's messages.
         calls: How many calls the agent made.
         length: Messages, those of the user's tools included.
+        dialogue: Whether the user speaks again after the agent's first message.
         ours: Our findings.
         peers: The fires of others, by name.
         targets: Loop targets: the message they count by, and whether only up to it.
         answered: The calls and what the environment made of them.
         annotations: What people say about steps.
-        variants: The findings of each variant of a threshold, up to its first hold.
+        variants: The findings of each variant of a threshold, up to its first hold; none where
+            no figure counts the run.
     """
 
     file: str
@@ -68,6 +70,7 @@ class Watched:
     turns: tuple[int, ...]
     calls: int
     length: int
+    dialogue: bool = False
     ours: tuple[Found, ...] = ()
     peers: Mapping[str, tuple[Fire, ...]] = field(default_factory=dict)
     targets: Mapping[str, tuple[int, bool]] = field(default_factory=dict)
@@ -106,7 +109,10 @@ class Watcher:
         """Run everything over one recording."""
         events = events_of(recording.messages)
         turns = tuple(event.position for event in events if isinstance(event, Turn))
-        ours, variants = self._findings(recording)
+        targets = loop_targets(recording.outcome, events)
+        # variants are asked only where their figures count this run
+        vary = bool(targets) or recording.success is True
+        ours, variants = self._findings(recording, vary=vary)
         return Watched(
             file=file,
             source=recording.source or file,
@@ -115,23 +121,27 @@ class Watcher:
             turns=turns,
             calls=sum(len(event.calls) for event in events if isinstance(event, Turn)),
             length=max((event.position for event in events), default=-1) + 1,
+            dialogue=any(
+                isinstance(event, UserText) and turns and event.position > turns[0]
+                for event in events
+            ),
             ours=ours,
             peers={peer.name: fires(peer.make(), events) for peer in self._peers},
-            targets=loop_targets(recording.outcome, events),
+            targets=targets,
             answered=tuple(answered(events, recording.tools or ())),
             annotations=tuple(recording.annotations),
             variants=variants,
         )
 
     def _findings(
-        self, recording: Recording
+        self, recording: Recording, *, vary: bool
     ) -> tuple[tuple[Found, ...], dict[Variant, tuple[Found, ...]]]:
         ours: list[Found] = []
         varied: list[list[Found]] = [[] for _ in self._variants]
         catalog, pipeline, others = self._stages(self._catalogs.of(recording))
         for prefix in prefixes(recording, catalog, pipeline.depth):
             ours += acting(pipeline, prefix.trajectory, prefix.position)
-            for found, other in zip(varied, others, strict=True):
+            for found, other in zip(varied, others if vary else (), strict=False):
                 # a hold is the last that is asked of a variant
                 if not found or found[-1].act == "advised":
                     found.extend(acting(other, prefix.trajectory, prefix.position))

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.recorded import asks, gives, recording, run, says, turns, user, write_runs
+from bench.recorded import (
+    COUNTING,
+    asks,
+    counting,
+    gives,
+    recording,
+    run,
+    says,
+    turns,
+    user,
+    write_runs,
+)
+from sentry_langgraph.bench.detection.goals import goals
 from sentry_langgraph.bench.detection.grids import grids, sweep_grids, unmoved
 from sentry_langgraph.bench.detection.markdown import BEGIN, END, markdown, write
 from sentry_langgraph.bench.detection.people import Pointer, near, people, pointed, read_pointers
@@ -20,13 +33,12 @@ from sentry_langgraph.bench.detection.targets import SECOND, STEP_LIMIT
 from sentry_langgraph.bench.detection.watch import Found, Watched, Watcher, first
 from sentry_langgraph.bench.peers import PEERS
 from sentry_langgraph.config import SentryConfig
+from sentry_langgraph.detect.registry import BUILT_IN
 from sentry_langgraph.records import Catalog, ToolSpec
 from sentry_langgraph.replay.recording import RecordingError
 
 GEMINI = tuple(peer for peer in PEERS if peer.name == "Gemini CLI")
-SETTINGS = SentryConfig(
-    detectors=({"kind": "repetition_or_looping", "advise_at": 3, "hold_at": 5},)
-)
+SETTINGS = counting()
 
 LOOP = [user("Find it."), *turns(*[("a", "same")] * 8)]
 """The same call eight times, from message 1 on."""
@@ -170,25 +182,26 @@ def test_values_around() -> None:
 
 def test_variants_are_allowed_values() -> None:
     """Each detector comes as it is, then each of its numeric options; bad values are left out."""
-    found = list(variants(SentryConfig(), ["repetition_or_looping"]))
-    assert found[0] == Variant("repetition_or_looping")
+    found = [one for one in variants(SETTINGS) if one.kind == COUNTING]
+    assert found[0] == Variant(COUNTING)
     advise = [one for one in found if one.option == "advise_at"]
-    assert min(one.value for one in advise) == 2
-    assert sum(one.default for one in advise) == 1
-    off = SentryConfig(detectors=({"kind": "repetition_or_looping", "enabled": False},))
-    assert not list(variants(off, ["repetition_or_looping"]))
+    assert [one.value for one in advise] == [1, 2, 3, 4, 5, 6]
+    assert [one.value for one in advise if one.default] == [3]
+    assert not [one for one in variants(counting(enabled=False)) if one.kind == COUNTING]
+    every = {one.kind for one in variants(SentryConfig())}
+    assert every == set(BUILT_IN)
 
 
 def test_variants_change_one_option() -> None:
     """A variant keeps what the settings say of the other options, and runs alone."""
-    varied = Variant("repetition_or_looping", "advise_at", 2)
-    watcher = Watcher(SETTINGS, (), (Variant("repetition_or_looping"), varied))
+    varied = Variant(COUNTING, "advise_at", 2)
+    watcher = Watcher(SETTINGS, (), (Variant(COUNTING), varied))
     seen = watcher.watch(recording(LOOP))
     as_set, earlier = seen.variants.values()
     assert [first(found, held=False) for found in (as_set, earlier)] == [5, 3]
     assert [first(found, held=True) for found in (as_set, earlier)] == [9, 9]
     pipeline = varied.pipeline(SETTINGS, Catalog())
-    assert [kind for kind, _ in pipeline.detectors] == ["repetition_or_looping"]
+    assert [kind for kind, _ in pipeline.detectors] == [COUNTING]
 
 
 def test_stages_follow_the_tools() -> None:
@@ -204,9 +217,10 @@ def test_stages_follow_the_tools() -> None:
     assert messages.messages
 
 
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two files: one with two sources, one with another."""
+    tmp_path = tmp_path_factory.mktemp("runs")
     looped = {"success": False, "termination": "max_steps"}
     write_runs(
         tmp_path / "one.jsonl.gz",
@@ -224,9 +238,9 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def report(directory: Path) -> Report:
-    """All of it, with every threshold of the loop rules varied."""
+    """All of it, with every threshold of the loop rule varied."""
     return measure(directory, SETTINGS, sweep=True)
 
 
@@ -265,21 +279,22 @@ def test_json(report: Report) -> None:
     assert caught["count"] == caught["total"] == 1
     assert caught["interval"][0] < 1
     assert found["versions"]["sentry_langgraph"]
-    assert found["config"]["detectors"] == [dict(SETTINGS.detectors[0])]
+    assert found["config"]["detectors"][-1] == {"kind": COUNTING}
     assert set(found["peers"]) | set(found["not_run"]) == {peer.name for peer in PEERS}
     assert found["date"].startswith("20")
     assert found["pointers"][0]["right"] is True
 
 
 def test_grids(report: Report) -> None:
-    """Every row has as many cells as the header, and the loop rules have their thresholds."""
+    """Every row has as many cells as the header, and thresholds have their tables."""
     for grid in (*grids(report), *sweep_grids(report)):
         assert all(len(row) == len(grid.header) for row in grid.rows), grid.title
     titles = [grid.title for grid in sweep_grids(report)]
-    assert "repetition_or_looping.advise_at" in titles
-    (advise,) = (one for one in sweep_grids(report) if one.title.endswith(".advise_at"))
-    assert [row[0] for row in advise.rows[:3]] == ["as set", "2", "3 (default)"]
-    assert "planning_stall.thinking_steps" in unmoved(report)
+    assert titles == [f"{COUNTING}.advise_at", f"{COUNTING}.hold_at"]
+    advise = next(iter(sweep_grids(report)))
+    assert [row[0] for row in advise.rows[:4]] == ["as set", "1", "2", "3 (default)"]
+    assert advise.header == ("Value", "s1", "s2", "t", "all of one")
+    assert not unmoved(report)
 
 
 def test_markdown_is_put_between_the_marks(report: Report, tmp_path: Path) -> None:
@@ -320,7 +335,7 @@ def test_grouped_keeps_files_apart() -> None:
     """Only a file with several sources is taken as a whole."""
 
     def one(file: str, source: str) -> Watched:
-        return Watched(file, source, "i", None, (), 0, 0, (Found(0, "l", "held"),))
+        return Watched(file, source, "i", None, (), 0, 0, ours=(Found(0, "l", "held"),))
 
     runs = [one("a.jsonl", "s"), one("a.jsonl", "t"), one("b.jsonl", "u")]
     assert {name: len(group) for name, group in grouped(runs).items()} == {
@@ -329,3 +344,44 @@ def test_grouped_keeps_files_apart() -> None:
         "u": 1,
         "all of a": 2,
     }
+
+
+def test_dialogues_read_again() -> None:
+    """Where the user speaks again, the second identical call is no target of the tables."""
+    talk = [*LOOP, user("And then?"), says("That is all.")]
+    assert score("s", [watched(talk), watched(talk), watched(LOOP)], ()).targets == ()
+    assert score("s", [watched(talk), watched(LOOP)], ()).targets == (SECOND,)
+    cut = {"termination": "max_steps"}
+    assert score("s", [watched(talk, outcome=cut)], ()).targets == (STEP_LIMIT,)
+
+
+def test_goals() -> None:
+    """Each goal is read off the figures, and a better rule of others is named."""
+    cut = {"success": False, "termination": "max_steps"}
+    runs = [watched(LOOP, outcome=cut), *[watched(CLEAN, id=str(n)) for n in range(3)]]
+    found = {goal.figure: goal for goal in goals([score("s", runs, GEMINI)])}
+    assert len(found) == 6
+    assert all(goal.met for goal in found.values()), found
+    watcher = Watcher(counting(advise_at=7, hold_at=8), GEMINI)
+    flagged = watcher.watch(recording([*LOOP[:-2], *LOOP[1:]]), "f")
+    late = [watcher.watch(recording(LOOP, outcome=cut), "f"), flagged]
+    assert [fire.level for fire in flagged.peers["Gemini CLI"]] == ["stop"]
+    missed = {goal.figure: goal for goal in goals([score("s", late, GEMINI)])}
+    assert [goal.met for goal in missed.values()][-1] is False
+    limits = [goal for goal in missed.values() if goal.figure.startswith(STEP_LIMIT)]
+    assert [goal.met for goal in limits] == [False, False]
+
+
+def test_better_rules_are_named() -> None:
+    """A rule is better where it catches as many, flags fewer successes and fires earlier."""
+    cut = {"success": False, "termination": "max_steps"}
+    watcher = Watcher(counting(advise_at=7, hold_at=8), GEMINI)
+    loop = watcher.watch(recording(LOOP, outcome=cut), "f")
+    quiet = replace(watcher.watch(recording(LOOP), "f"), peers={"Gemini CLI": ()})
+    named = [
+        goal
+        for goal in goals([score("s", [loop, quiet], GEMINI)])
+        if "rules of others" in goal.figure
+    ]
+    assert [goal.met for goal in named] == [False, False]
+    assert all(goal.value.startswith("Gemini CLI stops") for goal in named)
