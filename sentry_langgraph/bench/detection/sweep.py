@@ -18,6 +18,10 @@ _LARGE = 100
 """Whole numbers from here on are bounds of what is looked at (characters), and vary by halves."""
 
 
+_INSTEAD = 3
+"""Values are tried around it where an option may be a number and is left out by default."""
+
+
 @dataclass(frozen=True, slots=True)
 class Variant:
     """A detector alone, with one option at one value.
@@ -71,11 +75,15 @@ def variants(config: SentryConfig) -> Iterator[Variant]:
         default = model()
         for option in model.model_fields:
             value = getattr(default, option)
+            if value is None and _allowed(model, {**given, option: _INSTEAD}):
+                value = _INSTEAD
             if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
             for changed in around(value):
                 if _allowed(model, {**given, option: changed}):
-                    yield Variant(kind, option, changed, default=changed == value)
+                    yield Variant(
+                        kind, option, changed, default=changed == getattr(default, option)
+                    )
 
 
 def around(value: float) -> list[float]:

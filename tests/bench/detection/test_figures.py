@@ -28,13 +28,13 @@ from sentry_langgraph.bench.detection.people import Pointer, near, people, point
 from sentry_langgraph.bench.detection.plots import main_target, steps
 from sentry_langgraph.bench.detection.report import Report, grouped, measure, recordings
 from sentry_langgraph.bench.detection.score import score
-from sentry_langgraph.bench.detection.sweep import Variant, around, stages, variants
+from sentry_langgraph.bench.detection.sweep import Variant, around, variants
 from sentry_langgraph.bench.detection.targets import SECOND, STEP_LIMIT
 from sentry_langgraph.bench.detection.watch import Found, Watched, Watcher, first
 from sentry_langgraph.bench.peers import PEERS
 from sentry_langgraph.config import SentryConfig
 from sentry_langgraph.detect.registry import BUILT_IN
-from sentry_langgraph.records import Catalog, ToolSpec
+from sentry_langgraph.records import Catalog
 from sentry_langgraph.replay.recording import RecordingError
 
 GEMINI = tuple(peer for peer in PEERS if peer.name == "Gemini CLI")
@@ -205,16 +205,20 @@ def test_variants_change_one_option() -> None:
 
 
 def test_stages_follow_the_tools() -> None:
-    """Where settings depend on the agent's tools, the benchmark builds stages for them."""
+    """Where settings depend on the agent's tools, each run is watched with those that fit it."""
     if "preset" not in SentryConfig.model_fields:
         pytest.skip("the settings have no presets")
-    shell = Catalog({"execute": ToolSpec("execute", "Run a command in the shell.")})
-    kinds = {name: stages(SentryConfig(preset=name), shell) for name in ("chat", "shell")}
-    chosen = stages(SentryConfig(), shell)
-    messages = recording(LOOP)
-    assert kinds["chat"].detectors != kinds["shell"].detectors
-    assert chosen is not None
-    assert messages.messages
+    command = {"command": {"type": "string"}}
+    shell = {"name": "execute", "parameters": {"type": "object", "properties": command}}
+    messages = [user("Find it.")]
+    for number in range(6):
+        messages += [asks("execute", number=number, command="ls x"), gives("none", number)]
+    made = recording(messages, tools=[{"type": "function", "function": shell}])
+    found = {
+        preset: Watcher(SentryConfig.model_validate({"preset": preset})).watch(made).ours
+        for preset in ("auto", "shell", "chat")
+    }
+    assert found["auto"] == found["shell"] != found["chat"]
 
 
 @pytest.fixture(scope="module")
