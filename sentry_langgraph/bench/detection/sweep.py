@@ -89,13 +89,13 @@ def variants(config: SentryConfig) -> Iterator[Variant]:
 def around(value: float) -> list[float]:
     """Values to try around one that is set, itself included, in order."""
     if isinstance(value, float):
-        steps = (-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3) if value <= 1 else (0.0,)
+        steps = (-0.2, -0.1, 0.0, 0.1, 0.2) if value <= 1 else (0.0,)
         factors = () if value <= 1 else (0.5, 2.0)
         found = {round(value + step, 3) for step in steps}
         return sorted(found | {value, *(value * factor for factor in factors)})
     if value >= _LARGE:
         return sorted({value // 2, value, value * 2})
-    return sorted({*range(max(0, value - 3), value + 4), 2 * value})
+    return sorted({*range(max(0, value - 2), value + 3), 2 * value})
 
 
 def _given(config: SentryConfig, kind: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from sentry_langgraph.bench.detection.sweep import Variant, stages
@@ -141,9 +141,10 @@ class Watcher:
         catalog, pipeline, others = self._stages(self._catalogs.of(recording))
         for prefix in prefixes(recording, catalog, pipeline.depth):
             ours += acting(pipeline, prefix.trajectory, prefix.position)
+            seen = _in_window(prefix.trajectory, pipeline.window) if vary else prefix.trajectory
             for found, other in zip(varied, others if vary else (), strict=False):
                 # a hold is the last that is asked of a variant
-                if not found or found[-1].act == "advised":
+                if (not found or found[-1].act == "advised") and not _silent(other, seen):
                     found.extend(acting(other, prefix.trajectory, prefix.position))
         return tuple(ours), dict(zip(self._variants, map(tuple, varied), strict=True))
 
@@ -167,6 +168,21 @@ def acting(pipeline: Pipeline, trajectory: Trajectory, position: int) -> Iterato
         act = _act(finding, pipeline.repair.confidence)
         if act is not None:
             yield Found(position, str(finding.label), act, finding.pattern or "", finding.calls)
+
+
+def _in_window(trajectory: Trajectory, window: int) -> Trajectory:
+    """What detectors see of a trajectory that is as deep as verification needs."""
+    if len(trajectory.steps) <= window:
+        return trajectory
+    return replace(trajectory, steps=trajectory.steps[-window:])
+
+
+def _silent(pipeline: Pipeline, seen: Trajectory) -> bool:
+    """Whether the detectors say nothing: quicker than to ask the pipeline, and as sure."""
+    try:
+        return not any(detector.detect(seen) for _, detector in pipeline.detectors)
+    except Exception:  # the pipeline reports it
+        return False
 
 
 def _act(finding: Finding, confidence: float) -> Act | None:

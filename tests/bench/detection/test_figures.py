@@ -173,10 +173,11 @@ def test_near_names_label_and_act() -> None:
 
 def test_values_around() -> None:
     """Small counts vary by one, bounds by halves, shares by tenths."""
-    assert around(3) == [0, 1, 2, 3, 4, 5, 6]
-    assert around(6) == [3, 4, 5, 6, 7, 8, 9, 12]
+    assert around(3) == [1, 2, 3, 4, 5, 6]
+    assert around(1) == [0, 1, 2, 3]
+    assert around(6) == [4, 5, 6, 7, 8, 12]
     assert around(2_000) == [1_000, 2_000, 4_000]
-    assert around(0.65) == [0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]
+    assert around(0.65) == [0.45, 0.55, 0.65, 0.75, 0.85]
     assert around(5.0) == [2.5, 5.0, 10.0]
 
 
