@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sentry_langgraph.bench.detection.score import OURS, RuleScore, SourceScore, TargetScore
+from sentry_langgraph.bench.detection.score import (
+    ALL_OF,
+    OURS,
+    RuleScore,
+    SourceScore,
+    TargetScore,
+)
 from sentry_langgraph.bench.detection.targets import HALTED, SECOND, STEP_LIMIT
 
 ADVISES, HOLDS = "advises", "holds"
@@ -61,13 +67,13 @@ MOST_HELD = 0.02
 
 def goals(sources: Iterable[SourceScore]) -> Iterator[Goal]:
     """Every goal that the sources at hand can show."""
-    for source in sources:
-        yield from _step_limit(source)
-        yield from _share(source, HALTED, LEAST_HALTED)
-        if source.targets == (SECOND,):
-            yield from _share(source, SECOND, LEAST_SECOND)
-        yield from _calls(source)
-        if _target(_rule(source, OURS, ADVISES), STEP_LIMIT) is not None:
+    known = tuple(sources)
+    limited = {source.source for source in known if STEP_LIMIT in source.targets}
+    # the domains of one benchmark are judged together, where they stand in one file
+    limited = {name for name in limited if name.startswith(ALL_OF)} or limited
+    for source in known:
+        if source.source in limited:
+            yield from _step_limit(source)
             held = _rule(source, ALL_LABELS, HOLDS).flagged
             yield Goal(
                 source.source,
@@ -76,6 +82,10 @@ def goals(sources: Iterable[SourceScore]) -> Iterator[Goal]:
                 f"{held.count} / {held.total} = {held.value or 0:.2%}",
                 (held.value or 0) <= MOST_HELD,
             )
+        yield from _share(source, HALTED, LEAST_HALTED)
+        if source.targets == (SECOND,):
+            yield from _share(source, SECOND, LEAST_SECOND)
+        yield from _calls(source)
 
 
 def _step_limit(source: SourceScore) -> Iterator[Goal]:

@@ -20,7 +20,7 @@ from sentry_langgraph.bench.detection.people import (
     pointed,
     read_pointers,
 )
-from sentry_langgraph.bench.detection.score import SourceScore, score
+from sentry_langgraph.bench.detection.score import ALL_OF, SourceScore, score
 from sentry_langgraph.bench.detection.sweep import variants
 from sentry_langgraph.bench.detection.watch import Watched, Watcher
 from sentry_langgraph.bench.peers import Lineup, lineup
@@ -55,9 +55,6 @@ NOT_SHOWN = (
     "A run that hit the step limit is a loop by its outcome; nobody has read and labelled each.",
 )
 """What the figures do not show."""
-
-ALL_OF = "all of "
-"""Begins the name of a file that holds several sources, taken as a whole."""
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Is told how many runs of how many have been read."""

@@ -21,6 +21,9 @@ from sentry_langgraph.bench.peers import Peer
 from sentry_langgraph.taxonomy import Label
 
 LOOPS = frozenset({str(Label.REPETITION_OR_LOOPING)})
+ALL_OF = "all of "
+"""Begins the name of a file that holds several sources, taken as a whole."""
+
 OURS = "Sentry, loops"
 """The name of our loop rules in the tables."""
 

@@ -372,9 +372,20 @@ def test_goals() -> None:
     late = [watcher.watch(recording(LOOP, outcome=cut), "f"), flagged]
     assert [fire.level for fire in flagged.peers["Gemini CLI"]] == ["stop"]
     missed = {goal.figure: goal for goal in goals([score("s", late, GEMINI)])}
-    assert [goal.met for goal in missed.values()][-1] is False
+    assert not all(goal.met for goal in missed.values())
     limits = [goal for goal in missed.values() if goal.figure.startswith(STEP_LIMIT)]
     assert [goal.met for goal in limits] == [False, False]
+
+
+def test_domains_of_a_benchmark_are_judged_together() -> None:
+    """Where a file is there as a whole, the goals for cut-off runs are its own and no domain's."""
+    cut = {"success": False, "termination": "max_steps"}
+    runs = [watched(LOOP, outcome=cut), watched(CLEAN)]
+    one, whole = score("s", runs, ()), score("all of f", runs, ())
+    assert {goal.source for goal in goals([one, whole]) if STEP_LIMIT in goal.figure} == {
+        "all of f"
+    }
+    assert {goal.source for goal in goals([one]) if STEP_LIMIT in goal.figure} == {"s"}
 
 
 def test_better_rules_are_named() -> None:
