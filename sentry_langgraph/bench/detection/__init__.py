@@ -1,0 +1,1 @@
+"""How well failures are detected on recorded runs: `sentry bench detect`."""
