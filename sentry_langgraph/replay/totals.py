@@ -9,7 +9,7 @@ from sentry_langgraph.replay.engine import Hit, Level, Replayed
 from sentry_langgraph.taxonomy import type_of
 
 VERSION = 1
-"""The version of the JSON that `sentry replay` writes. It changes where a field does."""
+"""The version of the JSON that `sentry replay` writes. It changes when a field does."""
 
 
 class Totals:

@@ -225,7 +225,7 @@ def _watched(
 
 @cache
 def _count(path: Path) -> int:
-    with opened(path) as lines:
+    with opened(path) as (lines, _):
         return sum(bool(line.strip()) for line in lines)
 
 
