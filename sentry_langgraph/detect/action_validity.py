@@ -284,8 +284,10 @@ def _lost_results(trajectory: Trajectory) -> Iterator[Finding]:
     if not trajectory.steps:
         return
     last: Step = trajectory.steps[-1]
+    if not last.observations:
+        return
     lost = [call for call in last.calls if last.observation_of(call) is None]
-    if lost and last.observations:
+    if lost:
         names = sorted({call.name for call in lost})
         yield Finding(
             Label.NO_OBSERVABLE_OUTPUT,

@@ -8,8 +8,11 @@ and text.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+import orjson
 
 from sentry_langgraph.content import (
     MARK,
@@ -46,6 +49,8 @@ _EXPECTED = (
     "expected a message: an object with role and content (OpenAI), or with type and content "
     "(LangChain)"
 )
+_LONG = 18
+_LONG_NUMBER = re.compile(r"\d{18}")
 _decode = json.JSONDecoder(strict=False).decode
 _NOTHING: Mapping[str, Any] = {}
 
@@ -168,10 +173,21 @@ def _arguments(raw: Any) -> tuple[Any, bool]:
     if isinstance(raw, dict):
         return raw, True
     try:
-        value = _decode(raw) or {}
+        value = _parsed(raw) or {}
     except (ValueError, RecursionError, TypeError):
         return raw, False
     return (value, True) if isinstance(value, dict) else (raw, False)
+
+
+def _parsed(raw: str) -> Any:
+    """As `json.loads(raw, strict=False)`, and faster for nearly all arguments."""
+    # long whole numbers, and what is beyond the standard, are read differently by the fast reader
+    if len(raw) < _LONG or not _LONG_NUMBER.search(raw):
+        try:
+            return orjson.loads(raw)
+        except orjson.JSONDecodeError:
+            pass
+    return _decode(raw)
 
 
 def _result(

@@ -162,7 +162,21 @@ def test_unusual_histories(messages: list[Any]) -> None:
     st.lists(
         st.one_of(
             st.none(),
-            st.sampled_from(["", "{}", "[]", "null", "{", '{"a": NaN}', '{"a": "x\ny"}', "[1]"]),
+            st.sampled_from(
+                [
+                    "",
+                    "{}",
+                    "[]",
+                    "null",
+                    "{",
+                    '{"a": NaN}',
+                    '{"a": "x\ny"}',
+                    "[1]",
+                    '{"a": "\\ud800"}',
+                ]
+            ),
+            st.integers(10**16, 10**40).map(lambda number: f'{{"a": {number}, "b": -{number}}}'),
+            st.floats(allow_nan=False, allow_infinity=False).map(lambda one: f'{{"a": {one!r}}}'),
             st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=3)).map(
                 json.dumps
             ),

@@ -57,7 +57,7 @@ class Variant:
 
 def stages(config: SentryConfig, catalog: Catalog) -> Pipeline:
     """The stages of `config` for an agent with these tools."""
-    return config.pipeline()
+    return config.pipeline(catalog)
 
 
 def variants(config: SentryConfig) -> Iterator[Variant]:
