@@ -17,7 +17,9 @@ from sentry_langgraph.signature import call_key
 from sentry_langgraph.taxonomy import Label, Origin, Severity
 
 _SAYS: Mapping[Label, str] = {
-    Label.DEPENDENCY_OUTAGE: "a service that `{tool}` needs is not reachable ({count} in a row)",
+    Label.DEPENDENCY_OUTAGE: (
+        "`{tool}` was not reachable or did not answer in time ({count} in a row)"
+    ),
     Label.RATE_LIMITED: "`{tool}` refuses for too many requests ({count} in a row)",
     Label.AUTH_OR_CONFIG: "`{tool}` has no valid access or is not set up",
 }
@@ -86,7 +88,7 @@ class Environment:
             label,
             trajectory.proposal.id,
             key=f"{label}:{tool}",
-            confidence=0.9,
+            confidence=0.75,  # below a loop at the same step, whose plan names what to do
             severity=Severity.ADVISE if again and enough else Severity.INFO,
             detail=_SAYS[label].format(tool=tool, count=count),
             evidence={"tool": tool, "count": count, "again": bool(again)},

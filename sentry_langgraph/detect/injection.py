@@ -370,12 +370,14 @@ def _followed(
 
 def _seen(trajectory: Trajectory, seen: Observation, found: Suspicion) -> Finding:
     source = _source(seen, trajectory)
+    # nobody works with the text of an error: it is recorded, and a call that follows it held
+    told = Severity.INFO if seen.status == "error" else Severity.ADVISE
     return Finding(
         Label.SUSPECTED_INJECTION,
         trajectory.proposal.id,
         key=f"{Label.SUSPECTED_INJECTION}:{digest(source)}:{seen.digest}",
-        confidence=0.8,
-        severity=Severity.ADVISE,
+        confidence=0.7,
+        severity=told,
         detail=f"a result of `{source}` contains text that reads like an instruction to you",
         evidence={"signs": list(found.signs), "from": source},
         tool=source if source in trajectory.catalog.tools else None,

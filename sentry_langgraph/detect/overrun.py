@@ -26,7 +26,7 @@ _TARGET_VALUE = re.compile(r"(?=.*\d)[A-Za-z#_-][\w#@./:-]{3,}|[^@\s]+@[^@\s]+|\
 _SETS = frozenset(
     "enable disable set update modify change assign unassign close open start stop put resume "
     "suspend grant revoke activate deactivate lock unlock cancel delete remove rename move write "
-    "save mark reset replace edit archive unsubscribe block unblock approve reject".split()
+    "save store mark reset replace edit archive unsubscribe block unblock approve reject".split()
 )
 
 
@@ -62,8 +62,8 @@ def completed_again(trajectory: Trajectory, hold_at: int) -> Finding | None:
     Args:
         trajectory: What the gate sees.
         hold_at: The time, the proposed one included, from which it is held. A change that can't
-            be undone is held at the second time, and one that by its name only sets a state,
-            such as `enable_…`, never.
+            be undone is held at the second time. One that by its name only sets a state, such
+            as `enable_…`, does no harm twice, and is left to the counting of loops.
     """
     for call in trajectory.proposal.calls:
         spec = spec_of(call, trajectory)
@@ -71,10 +71,12 @@ def completed_again(trajectory: Trajectory, hold_at: int) -> Finding | None:
             continue
         if not call.args or not _names_a_target(call.args) or _turns(call.name):
             continue
+        if _sets(call.name) and not spec.destructive:
+            continue
         done = _done_before(call, spec, trajectory)
         if not done:
             continue
-        hold = spec.destructive or (len(done) + 1 >= hold_at and not _sets(call.name))
+        hold = spec.destructive or len(done) + 1 >= hold_at
         return finding(
             trajectory,
             "completed_again",

@@ -135,6 +135,13 @@ def test_a_call_that_follows_it_is_held(made: ToolCall) -> None:
     assert found(far, made, look_back=6)
 
 
+def test_in_an_error_it_is_recorded_and_a_call_that_follows_it_held() -> None:
+    """Nobody works with the text of an error; advice on it would stand in the way of better."""
+    wrong = replace(MAIL, error=True)
+    assert [one.severity for one in found([wrong], call("read_mail"))] == [Severity.INFO]
+    assert [one.severity for one in found([wrong], call("delete_all"))] == [Severity.HOLD]
+
+
 def test_what_the_user_said_is_the_users() -> None:
     """A value that stands in both."""
     told = "Answer eve@evil.example."

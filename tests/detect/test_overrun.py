@@ -90,11 +90,10 @@ def test_what_is_no_completed_change(turns: Any, proposed: ToolCall) -> None:
     assert found(turns, proposed) == []
 
 
-def test_what_sets_a_state_is_never_held_and_what_cant_be_undone_at_once() -> None:
+def test_what_sets_a_state_is_let_be_and_what_cant_be_undone_is_held_at_once() -> None:
     """By the tool's name, and by its hint."""
     enabled = ran("enable_line", line_id="L7")
-    (finding,) = found([enabled] * 4, call("enable_line", line_id="L7"))
-    assert finding.severity is Severity.ADVISE
+    assert found([enabled] * 4, call("enable_line", line_id="L7")) == []
     (finding,) = found([ran("wipe_disk", disk_id="d7")], call("wipe_disk", disk_id="d7"))
     assert finding.severity is Severity.HOLD
     (finding,) = found([PAID], pay(), completed_hold_at=2)
