@@ -22,12 +22,8 @@ from builders import (
 )
 from pydantic import ValidationError
 
-<<<<<<< HEAD
-from sentry_langgraph.records import ActiveRepair, Judgement, PathStep, Proposal, Step, Task
-=======
 from sentry_langgraph.provenance import Passage, Provenance
-from sentry_langgraph.records import ActiveRepair, Judgement, PathStep, Proposal, Step
->>>>>>> w-grounding
+from sentry_langgraph.records import ActiveRepair, Judgement, PathStep, Proposal, Step, Task
 from sentry_langgraph.signature import call_key
 from sentry_langgraph.taxonomy import DEFINITIONS, Label, Strategy, Verdict
 from sentry_langgraph.verify import VerifyOptions, returned, settled
@@ -380,7 +376,6 @@ def test_a_tool_without_a_spec_can_recover_too() -> None:
     assert verdict(judged) is Verdict.RECOVERED
 
 
-<<<<<<< HEAD
 def test_what_only_a_judge_saw_is_not_settled_by_any_success() -> None:
     """Its tool has to work, or an answer to be given, or the judge to say it; else it expires
     undecided."""
@@ -392,7 +387,8 @@ def test_what_only_a_judge_saw_is_not_settled_by_any_success() -> None:
     named = active(Label.HALLUCINATION, step="s0", pattern="judge", tool="search")
     (judged,) = settled(replace(seen, state=state(named)), VerifyOptions())
     assert judged.verdict is Verdict.RECOVERED
-=======
+
+
 INVENTED = active(
     Label.HALLUCINATION, tool="cancel_order", argument="order_id", pattern="ungrounded"
 )
@@ -426,4 +422,3 @@ def test_an_answer_without_the_claim_or_the_change_resolves(pattern: str) -> Non
     assert [one.verdict for one in returned(seen, ())] == [Verdict.RECOVERED]
     assert (verdict(by_steps(doubt, CANCEL)) is Verdict.RECOVERED) is (pattern == "claimed_call")
     assert by_steps(doubt, SEARCH) is None
->>>>>>> w-grounding
