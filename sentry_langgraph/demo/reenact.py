@@ -26,8 +26,13 @@ from sentry_langgraph.testing.traces import RecordedRun
 BEYOND = "(Nothing more was recorded for this turn.)"
 """What the recorded model says where its recording of a turn is used up."""
 
-CONFIG: dict[str, Any] = {"playbook": {"kind": "none"}, "learn": {"enabled": False}}
-"""A recording that goes on does not recover, so it teaches nothing."""
+CONFIG: dict[str, Any] = {
+    "preset": "chat",
+    "playbook": {"kind": "none"},
+    "learn": {"enabled": False},
+}
+"""A recording that goes on does not recover, so it teaches nothing. The preset advises on the
+third equal call; what `auto` takes for these tools waits longer with look-ups that work."""
 
 
 class TurnModel(RecordedChatModel):

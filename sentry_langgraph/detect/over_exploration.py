@@ -29,8 +29,9 @@ class OverExplorationOptions(DetectorOptions):
     Attributes:
         reads_at: Steps in a row that only read before advice, the proposed one included, where
             the agent has a tool that changes something; 0 is off. At most `window`.
-        novelty_at: Look-ups in a row before it counts that they say little new, the proposed
-            one included; 0 is off.
+        novelty_at: Look-ups in a row, asked in several words, before it counts that they say
+            little new, the proposed one included; 0 is off. Records that are read by id are
+            alike and still not the same, so they never count.
         low_novelty: Share of words that the stretch has not had, below which a result says
             little new.
         novelty_over: Results whose mean share is looked at.
@@ -67,6 +68,11 @@ class _Reads:
         """Steps that made a new call."""
         return len(self.news)
 
+    @property
+    def asked(self) -> tuple[tuple[ToolCall, ...], ...]:
+        """The calls of those steps."""
+        return tuple(step.calls for step in self.news)
+
 
 class OverExploration:
     """Many look-ups and no change, or look-ups that bring ever less that is new."""
@@ -96,7 +102,8 @@ class OverExploration:
         if options.reads_at and count == options.reads_at and _can_change(trajectory):
             detail = f"this is step {count} in a row that only reads, and nothing was changed"
             return (_finding(trajectory, "no_change", detail, count, by),)
-        if options.novelty_at and count >= options.novelty_at:
+        in_words = options.novelty_at and all(map(_in_words, (calls, *before.asked)))
+        if in_words and count >= options.novelty_at:
             shares = _new_words(before, options.novelty_over, options.low_novelty)
             if self._low(shares) and not (count > options.novelty_at and self._low(shares[:-1])):
                 detail = (
@@ -128,6 +135,14 @@ def _finding(
         calls=tuple(call.index for call in calls),
         tool=calls[0].name,
         pattern=pattern,
+    )
+
+
+def _in_words(calls: Sequence[ToolCall]) -> bool:
+    """Whether every call asks in a text of several words: a question, a query, a command."""
+    return all(
+        any(isinstance(value, str) and value.count(" ") > 1 for value in (call.args or {}).values())
+        for call in calls
     )
 
 

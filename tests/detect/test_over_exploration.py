@@ -60,10 +60,20 @@ def test_an_agent_that_can_change_nothing_may_read_on() -> None:
 @pytest.mark.parametrize("tools", [SHOP, READER])
 def test_look_ups_that_say_nothing_new_are_advised_on_once(tools: Catalog) -> None:
     """Different questions, the same words in every answer."""
-    same = [ran(q=n, text="red lamp, blue desk, old chair") for n in range(12)]
-    fired = [len(same[:count]) for count in range(12) if found(same[:count], tools, reads_at=0)]
+    same = [ran(q=f"where is thing {n}", text="red lamp, blue desk, chair") for n in range(12)]
+    newest = proposal(call(q="where is it"))
+    fired = [
+        count for count in range(12) if found(same[:count], tools, newest, reads_at=0, novelty_at=6)
+    ]
     assert fired == [5]
-    assert [one.pattern for one in found(same[:5], tools, reads_at=0)] == ["nothing_learned"]
+    assert [one.pattern for one in found(same[:5], tools, newest)] == ["nothing_learned"]
+
+
+def test_records_that_are_alike_may_be_read_one_by_one() -> None:
+    """Five orders that all are open say the same words, and each is news."""
+    alike = [ran("get_order", "status open, paid yes", order_id=f"o{n}") for n in range(18)]
+    for count in range(10):
+        assert found(alike[:count], newest=proposal(call("get_order", order_id="new"))) == []
 
 
 def test_look_ups_that_say_something_new_go_on() -> None:
