@@ -201,7 +201,7 @@ def _date_pattern(date: tuple[int, int, int]) -> re.Pattern[str]:
         numbers = rf"(?:0?{month}[/.-]0?{day}|0?{day}[/.-]0?{month})"
         forms += [
             rf"{year}[/.-]0?{month}[/.-]0?{day}",
-            rf"{numbers}(?:[/.-](?:{year}|{year % 100:02}))?",
+            rf"(?<!\d[/.-]){numbers}(?:[/.-](?:{year}|{year % 100:02}))?(?![/.-]\d)",
         ]
     else:
         forms.append(rf"\d{{4}}-0?{month}-0?{day}")

@@ -364,3 +364,31 @@ def test_the_step_of_a_soft_repair_may_have_left_the_window() -> None:
     """Then it is long ago."""
     seen = at(TaskState(last_soft_step="gone"), done=[step("s9", ran(q=1))])
     assert decided(ADVICE, seen=seen) == (SoftRepair(ADVICE, hold=False),)
+
+
+INVENTED = finding(Label.HALLUCINATION, pattern="ungrounded")
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        TaskState(failed={INVENTED.key: 2}),
+        TaskState(soft_repairs=9),
+        TaskState(tokens=9_999),
+    ],
+    ids=["failed twice", "repairs used up", "tokens used up"],
+)
+def test_a_value_that_the_agent_insists_on_goes_through(task: TaskState) -> None:
+    """Nobody is kept from it for good, and the run is not ended for it."""
+    decided_now = decided(INVENTED, seen=at(task))
+    assert Suppress(INVENTED, "budget") in decided_now
+    assert not any(isinstance(one, Escalate | SoftRepair) for one in decided_now)
+
+
+@pytest.mark.parametrize("pattern", ["unrequested_change", "claimed_call", "unlooked_choice"])
+def test_a_doubt_is_voiced_once(pattern: str) -> None:
+    """An agent that comes to the same again has decided."""
+    doubt = finding(Label.HALLUCINATION, pattern=pattern)
+    assert decided(doubt) == (SoftRepair(doubt, hold=True),)
+    again = decided(doubt, seen=at(TaskState(failed={doubt.key: 1})))
+    assert Suppress(doubt, "once") in again

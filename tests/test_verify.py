@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from builders import (
 )
 from pydantic import ValidationError
 
+from sentry_langgraph.provenance import Passage, Provenance
 from sentry_langgraph.records import ActiveRepair, Judgement, PathStep, Proposal, Step
 from sentry_langgraph.signature import call_key
 from sentry_langgraph.taxonomy import DEFINITIONS, Label, Strategy, Verdict
@@ -322,3 +324,38 @@ def test_a_tool_without_a_spec_can_recover_too() -> None:
     repair = active(related=("x#1",))
     judged = by_steps(repair, ran("served_elsewhere", "ok"))
     assert verdict(judged) is Verdict.RECOVERED
+
+
+INVENTED = active(
+    Label.HALLUCINATION, tool="cancel_order", argument="order_id", pattern="ungrounded"
+)
+
+
+@pytest.mark.parametrize(
+    ("passages", "recovers"),
+    [
+        ([], True),
+        ([Passage("told", "Cancel order o", step="h", user=True)], True),
+        ([Passage("told", "Cancel my order", step="h", user=True)], False),
+    ],
+    ids=["nothing to read", "told", "from nowhere"],
+)
+def test_an_invented_value_is_made_good_by_one_that_stands_somewhere(
+    passages: list[Passage], recovers: bool
+) -> None:
+    """The call that took it is no source of its own."""
+    own = [Passage("given", '{"order_id": "o"}', "cancel_order", step="s1")] if passages else []
+    seen = trajectory(steps(REPAIRED, CANCEL), proposal(call()), state=state(INVENTED))
+    seen = replace(seen, provenance=Provenance.of([*passages, *own]))
+    judged = settled(seen, VerifyOptions())
+    assert [one.verdict for one in judged] == ([Verdict.RECOVERED] if recovers else [])
+
+
+@pytest.mark.parametrize("pattern", ["claimed_call", "unrequested_change"])
+def test_an_answer_without_the_claim_or_the_change_resolves(pattern: str) -> None:
+    """The change itself resolves a claim of it, and never an unrequested change."""
+    doubt = active(Label.HALLUCINATION, tool="cancel_order", pattern=pattern)
+    seen = trajectory(steps(REPAIRED), proposal(text="Your order is open."), state=state(doubt))
+    assert [one.verdict for one in returned(seen, ())] == [Verdict.RECOVERED]
+    assert (verdict(by_steps(doubt, CANCEL)) is Verdict.RECOVERED) is (pattern == "claimed_call")
+    assert by_steps(doubt, SEARCH) is None
