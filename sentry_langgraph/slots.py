@@ -25,15 +25,17 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _ID = frozenset("id ids uuid uuids guid guids sku skus isbn iban slug slugs".split())
 _NUMBERED = frozenset(
-    "number numbers no num nos code codes reference ref references refs handle".split()
+    "number numbers no num nos code codes reference ref references refs handle key keys".split()
 )
 _PUBLIC = frozenset(
     "country language lang locale currency airport iata icao area zip postal post status error "
     "exit return response color colour hex state region time timezone unit qr source program "
     "python javascript js html sql line page row column version port step turn chapter max min "
-    "total room house street".split()
+    "total room house street api secret access public private encryption ssh license sort group "
+    "partition cache shortcut hot dict map json object foreign primary unique meta".split()
 )
-"""What stands before `code` or `number` where the value is common knowledge or a count."""
+"""What stands before `code`, `number` or `key` where the value is common knowledge, a count, a
+secret or a name that the agent may choose."""
 
 _TEXT = frozenset(
     "query q queries text content contents message body note notes comment comments title "

@@ -7,7 +7,7 @@ from itertools import islice
 
 from sentry_langgraph.detect.flaws import Flaw
 from sentry_langgraph.detect.verbs import kinds_of, said_as
-from sentry_langgraph.records import ToolCall, Trajectory
+from sentry_langgraph.records import ToolCall, ToolSpec, Trajectory
 from sentry_langgraph.slots import words_of
 from sentry_langgraph.wants import wants_change
 
@@ -27,6 +27,7 @@ _MATERIAL = frozenset(
 )
 """What an agent works with: changing it is a means, and nobody asks for it by that word."""
 
+_DESCRIPTION_READ = 300
 _SHORT = 3
 """Words of a tool's name that are shorter say nothing."""
 
@@ -51,17 +52,20 @@ def unrequested(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
         text = passage.text[:_TEXT_READ].lower()
         if not text:
             continue
-        if passage.user and not wants_change(text):
+        agrees = passage.user and not told and _AGREES.search(text)
+        if passage.user and not wants_change(text) and not agrees:
             # a plain question: its words are what it asks about
             told += 1
             continue
+        if _in_its_own_words(spec, text):
+            return None
         if call.name.lower() in text or any(pattern.search(text) for pattern in patterns):
             return None
         if verb and verb[:5] in text:
             return None
         if passage.user:
             told += 1
-            if told == 1 and _AGREES.search(text):
+            if agrees:
                 return None
     if not told:
         return None
@@ -76,3 +80,14 @@ def unrequested(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
         advice="do what the request asks for, and nothing else. If it asks only for an answer, "
         "look it up and give it.",
     )
+
+
+def _in_its_own_words(spec: ToolSpec, text: str) -> bool:
+    """Whether a text has a phrase of the tool: where its name leads to, three words in a row."""
+    name = words_of(spec.name)
+    to = {word for at, word in enumerate(name) if len(word) > _SHORT and "to" in name[:at]}
+    if any(word in text for word in to):
+        return True
+    words = re.findall(r"\w+", spec.description[:_DESCRIPTION_READ].lower())
+    said = " ".join(re.findall(r"\w+", text))
+    return any(f" {' '.join(words[at : at + 3])} " in f" {said} " for at in range(len(words) - 2))

@@ -21,6 +21,7 @@ from sentry_langgraph.repair.templates import (
     LESSONS,
     LOOK_UP,
     PATTERNS,
+    QUESTION,
     REMINDER,
     REMINDER_OF_PLAN,
     REPEATED_ERROR,
@@ -31,6 +32,7 @@ from sentry_langgraph.repair.templates import (
     Template,
 )
 from sentry_langgraph.taxonomy import DEFINITIONS, Label
+from sentry_langgraph.wants import wants_change
 
 _CALL_AGAIN = frozenset(
     {
@@ -72,7 +74,7 @@ def compose(
     Returns:
         At most `max_chars` characters. The fault and the next call are kept longest.
     """
-    template = _template(finding)
+    template = _template(finding, catalog, task)
     lines = [_fill(template.fault, finding, catalog)]
     if last_attempt:
         lines.append("Next: " + LAST_ATTEMPT.format(count=attempt))
@@ -133,13 +135,17 @@ def partial_answer(finding: Finding, steps: Sequence[Step], task: Task) -> str:
     )
 
 
-def _template(finding: Finding) -> Template:
+def _template(finding: Finding, catalog: Catalog, task: Task) -> Template:
     if finding.pattern == JUDGE:
         return replace(TEMPLATES[finding.label], fault=REVIEWED)
     if (known := PATTERNS.get((finding.label, finding.pattern or ""))) is not None:
         return known
     if finding.label is Label.REPETITION_OR_LOOPING and finding.evidence.get("failing"):
         return REPEATED_ERROR
+    spec = catalog.tools.get(finding.tool or "")
+    changes = spec is not None and spec.read_only is False and not finding.plan
+    if finding.label is Label.HALLUCINATION and changes and not wants_change(task.objective):
+        return QUESTION
     return TEMPLATES[finding.label]
 
 

@@ -19,10 +19,10 @@ from sentry_langgraph.records import (
     ToolSpec,
     Trajectory,
 )
-from sentry_langgraph.repair.steps import known, next_call, open_ends
+from sentry_langgraph.repair.steps import answer_at, known, next_call, open_ends
 from sentry_langgraph.repair.templates import (
+    ANSWER_AT,
     CHOOSE,
-    NO_CHANGE,
     NOT_DONE_YET,
     OR_GIVE_UP,
     OR_WITH_WHAT_YOU_HAVE,
@@ -35,6 +35,9 @@ from sentry_langgraph.wants import wants_change
 _PLANNED = frozenset({Label.HALLUCINATION, Label.INVALID_ARGUMENTS, Label.UNAVAILABLE_TARGET})
 """Labels whose repair may need a value that another call yields."""
 
+_READS_ON = frozenset({Label.REPETITION_OR_LOOPING, Label.OVER_EXPLORATION})
+"""Labels of an agent that reads on: a question may have its answer by then."""
+
 _STEM = 5
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}\Z")
 
@@ -44,6 +47,9 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
 
     A detector's own advice stays. A change that a plain question does not ask for is never owed.
     """
+    question = not wants_change(trajectory.task.objective)
+    if question and finding.label in _READS_ON:
+        return _with_answer(finding, trajectory)
     if finding.severity is not Severity.HOLD:
         return finding
     if finding.label is Label.TERMINATION_MISCALIBRATION:
@@ -51,10 +57,10 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
     spec = trajectory.catalog.tools.get(finding.suggestion or finding.tool or "")
     if spec is None:
         return finding
-    if spec.read_only is not True and not wants_change(trajectory.task.objective):
+    if question and spec.read_only is not True:
         finding = replace(finding, intention=False)
         if finding.label is Label.HALLUCINATION and spec.read_only is False:
-            return replace(finding, plan=(), advice=finding.advice or NO_CHANGE)
+            return _with_answer(replace(finding, plan=(), advice=""), trajectory)
     elif finding.label is Label.HALLUCINATION and spec.read_only is None:
         finding = replace(finding, intention=_named(spec, trajectory.task.objective))
     if finding.label not in _PLANNED:
@@ -63,6 +69,14 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
     if finding.advice:
         return replace(finding, plan=plan)
     return replace(finding, plan=plan, advice=_advice(finding, plan, spec, trajectory))
+
+
+def _with_answer(finding: Finding, trajectory: Trajectory) -> Finding:
+    """A finding about a question, with where its answer stands, if that has been seen."""
+    place = None if finding.advice else answer_at(trajectory)
+    if place is None:
+        return finding
+    return replace(finding, advice=ANSWER_AT.format(tool=place[0], field=place[1]))
 
 
 def remembered(finding: Finding, lessons: Sequence[ScoredLesson], catalog: Catalog) -> Finding:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sentry_langgraph.producers import known_values
-from sentry_langgraph.provenance import Provenance
+from sentry_langgraph.provenance import Provenance, fields
 from sentry_langgraph.records import Catalog, PathStep, ToolSpec, Trajectory
 from sentry_langgraph.repair.signatures import signature
-from sentry_langgraph.slots import slot_of
+from sentry_langgraph.slots import singular, slot_of, words_of
 
 _SHOWN = 4
 _LONGEST = 60
+_REQUEST_READ = 4_000
+_STEM = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +117,26 @@ def open_ends(trajectory: Trajectory, *, limit: int = 2) -> Iterator[tuple[str, 
         if unused:
             limit -= 1
             yield spec.name, name, unused[0]
+
+
+def answer_at(trajectory: Trajectory) -> tuple[str, str] | None:
+    """A tool and the field of its result that the request names; None where none does.
+
+    The newest result wins. Names of identifiers don't count: a request is seldom about them.
+    """
+    asked = _asked(trajectory.task.objective[-_REQUEST_READ:])
+    for step in reversed(trajectory.steps):
+        for seen in reversed(step.observations):
+            if seen.own or seen.status != "success":
+                continue
+            for key, _ in fields(seen.text):
+                named = slot_of(key).kind not in ("id", "number") and words_of(key)[-1:]
+                if named and named[0][:_STEM] in asked:
+                    return seen.name, key
+    return None
+
+
+def _asked(request: str) -> frozenset[str]:
+    """The stems of the words of a request; `e-mail` is `email`."""
+    words = re.findall(r"[a-z]{3,}", request.lower().replace("-", ""))
+    return frozenset(singular(word)[:_STEM] for word in words)

@@ -233,11 +233,18 @@ REMINDER = "Still to do: {calls}. Do it when you have what it needs, or say why 
 REMINDER_OF_PLAN = "Next, with what this result gives: {plan}"
 """The same where the way to the held action is known."""
 
-NO_CHANGE = (
-    "change nothing: the request asks for no change. Answer it from the results you have, or "
-    "look up what is still missing."
+QUESTION = Template(
+    _NOT_RUN,
+    "answer the request in words, from the results you have. Make no change, and repeat no call.",
+    "end there.",
 )
-"""Instead of the next call, for a change that the request does not ask for."""
+"""For a held change where the request only asks to know something."""
+
+ANSWER_AT = (
+    "answer the request in words: `{field}` stands in the result of `{tool}` above. Make no "
+    "change, and repeat no call."
+)
+"""The next step where the field that a question names has been seen."""
 
 CHOOSE = ". Where you can't tell which one, look at each before you change one"
 """After a next call that has several values to choose from."""

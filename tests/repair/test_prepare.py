@@ -131,10 +131,32 @@ def test_a_question_leaves_no_change_owed() -> None:
     """Neither a plan to the change nor an intention: it would push into it."""
     made = prepared(invented("move_stay", "stay_id", GUEST, STAYS), at(task=QUESTION))
     assert (made.intention, made.plan) == (False, ())
-    assert "change nothing" in text_of(made, QUESTION)[1]
+    assert text_of(made, QUESTION)[1:3] == [
+        "Next: answer the request in words, from the results you have. Make no change, and repeat "
+        "no call.",
+        "Then: end there.",
+    ]
     invalid = finding(Label.INVALID_ARGUMENTS, tool="move_stay", intention=True, pattern="type")
     assert not prepared(invalid, at(task=QUESTION)).intention
     assert prepared(invalid, at()).intention
+
+
+def test_a_question_is_told_where_its_answer_stands() -> None:
+    """By the field that the request names, for a held change and for a loop alike."""
+    task = Task("t", "What is the e-mail address of Ada Moss?")
+    seen = steps(ran("find_guest", json.dumps({"guest_id": "g-17", "email": "a@b.example"})))
+    told = at(task=task, done=seen)
+    held = prepared(invented("move_stay", "stay_id", GUEST, STAYS), told)
+    assert text_of(held, task)[1] == (
+        "Next: answer the request in words: `email` stands in the result of `find_guest` above. "
+        "Make no change, and repeat no call."
+    )
+    loop = advice(Label.REPETITION_OR_LOOPING, tool="find_guest", detail="again")
+    assert "`email` stands in the result" in prepared(loop, told).advice
+    assert prepared(loop, at(task=QUESTION, done=seen)) == loop
+    assert prepared(loop, at(task=CHANGE, done=seen)) == loop
+    failing = steps(failed("find_guest", "error: no email"))
+    assert prepared(loop, at(task=task, done=failing)) == loop
 
 
 def test_a_missing_identifier_is_planned_for() -> None:
