@@ -160,3 +160,26 @@ class ResultAware:
         if not results or results[-1].digest == digest(self.result):
             return found
         return found if same_text(results[-1].text, self.result) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class TakenByTheEnvironment:
+    """`hallucination` for a step whose call may have worked.
+
+    What the environment took exists, and what is done can't be held any more.
+
+    Attributes:
+        inner: The configured detector.
+        worked: Whether the step's call ran with success.
+    """
+
+    Options: ClassVar[type[DetectorOptions]] = DetectorOptions
+
+    inner: Detector
+    worked: bool
+
+    def detect(self, trajectory: Trajectory) -> Iterable[Finding]:
+        """The configured detector's findings, of calls only where they failed."""
+        if self.worked and trajectory.proposal.calls:
+            return ()
+        return self.inner.detect(trajectory)

@@ -33,7 +33,7 @@ from sentry_langgraph.records import (
 )
 from sentry_langgraph.runner.acts import Acts
 from sentry_langgraph.runner.records import Repair, Summary
-from sentry_langgraph.runner.reported import ReportedValidity, ResultAware
+from sentry_langgraph.runner.reported import ReportedValidity, ResultAware, TakenByTheEnvironment
 from sentry_langgraph.runner.schemas import ActionSchema, catalog_of
 from sentry_langgraph.runner.step import AgentStep, ending, executed, proposed
 from sentry_langgraph.runner.task import OpenTask
@@ -332,6 +332,8 @@ def _informed(pipeline: Pipeline, step: AgentStep, ran: Step) -> Pipeline:
                 yield kind, ReportedValidity(detector, step)
             elif kind == "repetition_or_looping":
                 yield kind, ResultAware(detector, step.observation, step.status == "error")
+            elif kind == "hallucination":
+                yield kind, TakenByTheEnvironment(detector, step.status == "success")
             else:
                 yield kind, detector
 
