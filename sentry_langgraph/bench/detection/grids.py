@@ -63,20 +63,20 @@ def share(value: Share, *, digits: int = 1) -> str:
 
 def middle(value: Middle) -> str:
     """A median as `value (interval)`."""
-    if value.value is None:
-        return NONE
-    if value.interval is None:
-        return f"{value.value:g}"
-    return f"{value.value:g} ({value.interval[0]:g}–{value.interval[1]:g})"
+    return _spread(value.value, value.interval, "g")
 
 
 def rate(value: Rate) -> str:
     """A rate as `value (interval)`."""
-    if value.value is None:
+    return _spread(value.value, value.interval, ".2f")
+
+
+def _spread(value: float | None, interval: tuple[float, float] | None, form: str) -> str:
+    if value is None:
         return NONE
-    if value.interval is None:
-        return f"{value.value:.2f}"
-    return f"{value.value:.2f} ({value.interval[0]:.2f}–{value.interval[1]:.2f})"
+    if interval is None:
+        return f"{value:{form}}"
+    return f"{value:{form}} ({interval[0]:{form}}–{interval[1]:{form}})"
 
 
 def _runs(report: Report) -> Grid:
