@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
+from sentry_langgraph.detect.access import COMMANDS
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.detect.error_kinds import not_there
 from sentry_langgraph.detect.malformed import explain
@@ -219,7 +220,8 @@ def _value_at(path: str, call: ToolCall) -> str:
 
 
 def _unavailable(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Finding | None:
-    if spec.polling or not trajectory.steps:
+    if spec.polling or not trajectory.steps or not COMMANDS.isdisjoint(spec.arguments):
+        # a command names many targets and changes some of them before it fails on one
         return None
     last = trajectory.steps[-1]
     if all(seen.status != "error" for seen in last.observations):

@@ -10,9 +10,9 @@ from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.detect.choice import unlooked_choice
 from sentry_langgraph.detect.claims import claimed_call
 from sentry_langgraph.detect.flaws import Flaw
-from sentry_langgraph.detect.identifiers import allowed, identifier
+from sentry_langgraph.detect.identifiers import allowed, identifier, left_empty
 from sentry_langgraph.detect.kinds import are_words, wrong_kind
-from sentry_langgraph.detect.ungrounded import ungrounded
+from sentry_langgraph.detect.ungrounded import empty, ungrounded
 from sentry_langgraph.options import Switch
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.producers import known_values
@@ -25,7 +25,8 @@ class HallucinationOptions(DetectorOptions):
     """Options of `hallucination`.
 
     Attributes:
-        ungrounded: An identifier in a call that stands nowhere in what was told or seen.
+        ungrounded: An identifier in a call that stands nowhere in what was told or seen, or one
+            that the schema demands and the agent left empty.
         wrong_kind: Words of the request in the place of an identifier, where a tool yields one.
         unlooked_choice: A change to one of several candidates of a bare list of ids, of which
             none was looked at.
@@ -66,6 +67,8 @@ class Hallucination:
         if not call.args or (spec is not None and Label.HALLUCINATION in spec.exempt):
             return None
         for leaf in leaves_of(call.args, spec):
+            if self._options.ungrounded and left_empty(leaf, spec):
+                return empty(leaf, call)
             kind = identifier(leaf)
             if kind is None:
                 continue

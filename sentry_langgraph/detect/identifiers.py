@@ -28,6 +28,7 @@ _GENERIC = frozenset(
     "me self my all any none null default current latest new root true false auto primary "
     "main public private global local system admin test *".split()
 )
+_HAS_TO_NAME = frozenset({"id", "email", "phone"})
 _FORMATS: Mapping[str, Identifier] = {"uuid": "id", "email": "email", "uri": "url"}
 
 
@@ -42,6 +43,15 @@ def identifier(leaf: Leaf) -> Identifier | None:
     if isinstance(value, str):
         return None if kind == "text" else _of_text(kind, value, leaf.schema)
     return "id" if kind == "id" and isinstance(value, int) else None
+
+
+def left_empty(leaf: Leaf, spec: ToolSpec | None) -> bool:
+    """Whether a value that has to identify something is empty, where the schema demands one."""
+    value = leaf.value
+    if not isinstance(value, str) or value.strip() or spec is None:
+        return False
+    named = slot_of(leaf.name).kind in _HAS_TO_NAME
+    return named and leaf.top in spec.required and leaf.top not in spec.free_args
 
 
 def _of_text(slot: str, value: str, schema: Mapping[str, Any]) -> Identifier | None:

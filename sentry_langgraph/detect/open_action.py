@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sentry_langgraph.detect.error_kinds import not_there
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.producers import known_values
+from sentry_langgraph.provenance import Provenance
 from sentry_langgraph.records import Finding, PathStep, ToolSpec, Trajectory
 from sentry_langgraph.slots import slot_of
 from sentry_langgraph.taxonomy import Label
@@ -59,11 +62,19 @@ def _way_to(
     if slot_of(slot).kind not in ("id", "number") or value is None:
         return None
     catalog, provenance = trajectory.catalog, trajectory.provenance
-    if any(map(str.isdigit, str(value))) and provenance.grounded(value):
+    if all(_stands(one, provenance) for one in _each(value)):
         return None
     if known_values(slot, catalog, provenance, consumer=spec.name, limit=1):
         return ()
     return plan_to(slot, catalog, provenance, consumer=spec.name) or None
+
+
+def _each(value: object) -> Iterable[object]:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _stands(value: object, provenance: Provenance) -> bool:
+    return any(map(str.isdigit, str(value))) and provenance.grounded(value)
 
 
 def _tried(step: str, trajectory: Trajectory) -> bool:

@@ -49,6 +49,12 @@ def ungrounded(leaf: Leaf, kind: Identifier, call: ToolCall, trajectory: Traject
     )
 
 
+def empty(leaf: Leaf, call: ToolCall) -> Flaw:
+    """The flaw of an identifier that was left empty."""
+    detail = f"`{leaf.name}` is empty, and it has to name something"
+    return Flaw(call.index, call.name, leaf.name, "empty", detail)
+
+
 def _made_of_known(value: str, kind: Identifier, provenance: Provenance) -> bool:
     parts = [part for part in _PARTS.split(value) if part and part not in (".", "..", "~")]
     if kind == "url":

@@ -11,10 +11,10 @@ read, and the agent did not go on by itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sentry_langgraph.provenance import Passage, Provenance
 from sentry_langgraph.records import (
@@ -27,9 +27,12 @@ from sentry_langgraph.records import (
     Trajectory,
 )
 from sentry_langgraph.replay.recording import Message, Recording
+from sentry_langgraph.values import Sought
 
 _OBJECTIVE_MESSAGES = 4
 _UNTOUCHED = TaskState()
+
+_encode = json.JSONEncoder(default=str, ensure_ascii=False).encode
 
 
 class Prefix(NamedTuple):
@@ -52,8 +55,8 @@ def prefixes(recording: Recording, catalog: Catalog, window: int) -> Iterator[Pr
         catalog: The tools the agent had.
         window: Steps that a trajectory holds at most.
     """
-    past = _Past(window, recording.instructions)
     messages = recording.messages
+    past = _Past(window, messages, recording.instructions)
     last = len(messages) - 1
     for place, message in enumerate(messages):
         if message.kind == "agent" and not message.own:
@@ -71,9 +74,11 @@ def prefixes(recording: Recording, catalog: Catalog, window: int) -> Iterator[Pr
             )
             yield Prefix(
                 message.position,
-                Trajectory(past.task, past.steps, proposal, catalog, _UNTOUCHED, past.provenance()),
+                Trajectory(
+                    past.task, past.steps, proposal, catalog, _UNTOUCHED, past.provenance(place)
+                ),
             )
-            past.open(message, id_)
+            past.open(message, id_, place)
         else:
             past.read(message, place)
 
@@ -84,17 +89,22 @@ class _Turn:
 
     message: Message
     id: str
-    results: list[Message]
+    place: int
+    results: list[tuple[Message, int]]
     passages: tuple[Passage, ...] | None = None
 
 
 class _Past:
     """What has happened before the next message, grown message by message."""
 
-    def __init__(self, window: int, instructions: Sequence[str]) -> None:
+    def __init__(
+        self, window: int, messages: Sequence[Message], instructions: Sequence[str]
+    ) -> None:
         self.task = Task()
         self.steps: tuple[Step, ...] = ()
         self._window = window
+        self._messages = messages
+        self._places: dict[str, int] = {}
         self._told: list[_Turn | Passage] = [
             Passage("told", text) for text in reversed(instructions)
         ]
@@ -102,10 +112,10 @@ class _Past:
         self._open: _Turn | None = None
         self._newest: _Turn | None = None
 
-    def open(self, message: Message, id_: str) -> None:
+    def open(self, message: Message, id_: str, place: int) -> None:
         """Take a message of the agent; its results follow."""
         self._asked = []
-        self._open = self._newest = _Turn(message, id_, [])
+        self._open = self._newest = _Turn(message, id_, place, [])
         self._told.append(self._newest)
 
     def close(self) -> None:
@@ -119,31 +129,36 @@ class _Past:
     def read(self, message: Message, place: int) -> None:
         """Take any other message."""
         if message.kind == "tool":
-            self._result(message)
+            self._result(message, place)
         elif message.kind == "user" and not message.own:
-            self._request(message, message.id or f"message-{place}")
+            self._request(message, message.id or f"message-{place}", place)
             return
         elif message.kind == "system" and not message.own:
-            self._told.append(Passage("told", message.text, step=message.id or f"message-{place}"))
+            id_ = message.id or f"message-{place}"
+            self._told.append(Passage("told", message.text, step=id_, place=place))
         elif message.kind == "agent":
             self.close()  # an answer of ours in the agent's place: what follows is not its
         self._asked = []
 
-    def provenance(self) -> Provenance:
-        """What was told and seen so far. Read only when somebody asks."""
-        return Provenance(partial(_newest_first, self._told, len(self._told)))
+    def provenance(self, before: int) -> Provenance:
+        """What was told and seen before the message at `before`. Read only when somebody asks."""
+        return Provenance(
+            partial(_newest_first, self._told, len(self._told)),
+            partial(_holds, self._messages, before),
+            self._places,
+        )
 
-    def _request(self, message: Message, id_: str) -> None:
+    def _request(self, message: Message, id_: str, place: int) -> None:
         self._open = None
         self.steps = ()
         self._asked = [*self._asked, message.text][-_OBJECTIVE_MESSAGES:]
         self.task = Task(id_, "\n".join(self._asked))
-        self._told.append(Passage("told", message.text, step=id_))
+        self._told.append(Passage("told", message.text, step=id_, place=place, user=True))
 
-    def _result(self, message: Message) -> None:
+    def _result(self, message: Message, place: int) -> None:
         # one that comes too late for its step is seen by the agent all the same
         if (turn := self._newest) is not None:
-            turn.results.append(message)
+            turn.results.append((message, place))
             turn.passages = None
 
 
@@ -154,7 +169,7 @@ def _step(turn: _Turn) -> Step:
     if turn.results:
         seen = {
             found.call_id: found
-            for result in turn.results
+            for result, _ in turn.results
             if (found := result.observation) is not None
         }
         observations = tuple(seen[call.id] for call in calls if call.id in seen)
@@ -174,18 +189,57 @@ def _newest_first(told: Sequence[_Turn | Passage], count: int) -> Iterator[Passa
 
 def _passages(turn: _Turn) -> tuple[Passage, ...]:
     """The results of a message, and the arguments of what worked; newest first."""
-    results: dict[str, Message] = {}
-    for result in turn.results:
+    results: dict[str, tuple[Message, int]] = {}
+    for result, at in turn.results:
         if result.observation is not None and not result.own:
-            results.setdefault(result.observation.call_id, result)
+            results.setdefault(result.observation.call_id, (result, at))
     found: list[Passage] = []
     for call in reversed(turn.message.calls):
-        result_message = results.get(call.id)
-        if result_message is None or result_message.observation is None:
+        if call.args is None or call.id not in results:
             continue
-        failed = result_message.observation.status == "error"
-        found.append(Passage("result", result_message.text, call.name, failed, turn.id))
-        if not failed and call.args:
-            given = json.dumps(call.args, default=str)
-            found.append(Passage("given", given, call.name, False, turn.id))
+        result, at = results[call.id]
+        if _failed(result):
+            # not remembered as a place: what a failed call asked for is only known here
+            asked = _written(call.args)
+            found.append(Passage("result", result.text, call.name, True, turn.id, asked=asked))
+            continue
+        found.append(Passage("result", result.text, call.name, False, turn.id, at))
+        if call.args:
+            given = _written(call.args)
+            found.append(Passage("given", given, call.name, False, turn.id, turn.place))
     return tuple(found)
+
+
+def _holds(messages: Sequence[Message], before: int, place: int, wanted: Sought) -> bool:
+    """Whether a value stands in the message at `place`, which has to come before `before`."""
+    if not 0 <= place < before or messages[place].own:
+        return False
+    message = messages[place]
+    if message.kind == "agent":
+        return _worked_with(messages, before, place, wanted)
+    return wanted.stands_in(message.text) and not _failed(message)
+
+
+def _worked_with(messages: Sequence[Message], before: int, place: int, wanted: Sought) -> bool:
+    """Whether a call of the message at `place` was given a value and worked."""
+    asked = {
+        call.id
+        for call in messages[place].calls
+        if call.args is not None and wanted.stands_in(_written(call.args))
+    }
+    for after in range(place + 1, before) if asked else ():
+        result = messages[after]
+        if result.kind == "agent":
+            break
+        seen = result.observation
+        if seen is not None and seen.call_id in asked and not result.own:
+            return seen.status != "error"
+    return False
+
+
+def _failed(message: Message) -> bool:
+    return message.observation is not None and message.observation.status == "error"
+
+
+def _written(args: Mapping[str, Any]) -> str:
+    return _encode(args)

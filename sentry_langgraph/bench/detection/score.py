@@ -297,12 +297,13 @@ def _refused(runs: Sequence[Watched]) -> RefusedScore | None:
     other = 0
     for run in runs:
         ours = _calls_of(run.ours, "refused")
+        stopped = ours | _calls_of(run.ours, "held")
         for call in run.answered:
-            caught = (call.position, call.index) in ours
+            place = (call.position, call.index)
             if call.visible:
-                reasons[call.visible][caught] += 1
+                reasons[call.visible][place in stopped] += 1
             elif call.accepted:
-                valid[caught] += 1
+                valid[place in ours] += 1
             else:
                 other += 1
     if not reasons and not valid and not other:
