@@ -20,7 +20,8 @@ def open_action(trajectory: Trajectory, *, reason: bool) -> Finding | None:
         reason: Whether it says why something was not done, or asks the user.
     """
     for repair in trajectory.state.active:
-        untried = bool(repair.plan) and not _tried(repair.step, trajectory)
+        held = repair.plan or (repair.label is Label.HALLUCINATION and repair.argument)
+        untried = bool(held) and not _tried(repair.step, trajectory)
         if repair.owes and (not reason or untried):
             detail = f"`{repair.owes}` was not executed, and is neither done nor given up"
             return _finding(trajectory, "open_action", detail, repair.owes)
