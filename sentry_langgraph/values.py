@@ -34,6 +34,7 @@ _MONTHS = (
 ).split()
 _ESCAPES = "ntrbf"
 _HITS = 64
+_SHORTEST_PHONE = 7
 _LONGEST_AMOUNT = 7
 """Digits of the longest number that is looked for in the forms of an amount."""
 
@@ -47,6 +48,7 @@ class Sought:
         exact: The forms that are searched for as they are.
         pieces: Its runs of letters and of digits, lower case.
         core: The longest of them: where it is missing, no loose form can stand.
+        anchor: Digits without which no form can stand: spares most texts any further look.
         digits: The digits that name it, for a number with at most a short prefix.
         phone: Its digits, where it reads as a telephone number.
         date: Year (0 where none), month and day, where it is one.
@@ -57,6 +59,7 @@ class Sought:
     exact: tuple[str, ...]
     pieces: tuple[str, ...] = ()
     core: str = ""
+    anchor: str = ""
     digits: str = ""
     phone: str = ""
     date: tuple[int, int, int] | None = None
@@ -67,7 +70,7 @@ class Sought:
         for form in self.exact:
             if _whole(form, text):
                 return True
-        if not self.core:
+        if not self.core or self.anchor not in text:
             return False
         if len(text) > TEXT_READ:
             text = text[:TEXT_READ]
@@ -137,15 +140,20 @@ def _sought(text: str) -> Sought:
         return Sought("", exact)
     code = _CODE.fullmatch(text)
     phone = re.sub(r"\D", "", text) if _PHONE.fullmatch(text) else ""
+    date, amounts = date_of(lowered), _amount_forms(text)
+    if len(phone) < _SHORTEST_PHONE:
+        phone = ""
+    fixed = not (phone or date or amounts)
     return Sought(
         plain=plain(text),
         exact=exact,
         pieces=pieces,
         core=max(pieces, key=len),
+        anchor=max((p for p in pieces if p.isdigit()), key=len, default="") if fixed else "",
         digits=code[1] if code else "",
-        phone=phone if len(phone) >= 7 else "",
-        date=date_of(lowered),
-        amounts=_amount_forms(text),
+        phone=phone,
+        date=date,
+        amounts=amounts,
     )
 
 

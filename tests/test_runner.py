@@ -149,6 +149,31 @@ def test_disabled_detector_stays_disabled() -> None:
     assert sentry.step(ran(1, accepted_by_environment=False, result="closed")) is None
 
 
+# Values from nowhere
+
+ORDERS = {"get_order": {"type": "object", "properties": {"order_id": {"type": "string"}}}}
+
+
+def order(id_: str, order_id: str, result: str) -> AgentStep:
+    """A look at an order."""
+    return agent_step_from_parts(
+        id_, tool_name="get_order", tool_args={"order_id": order_id}, observation=result
+    )
+
+
+def test_a_made_up_value_is_named_when_the_call_failed() -> None:
+    """What the environment took exists; what instructions hold is known."""
+    sentry = SentryRunner({"playbook": {"kind": "none"}})
+    sentry.start_task("Where is my lamp?", ORDERS, instructions="The test order is W1000.")
+    assert sentry.step(order("1", "W1000", "Error: it is locked")) is None
+    assert sentry.step(order("2", "W2000", "open")) is None
+    assert sentry.step(order("3", "W2000", "Error: it is locked")) is None
+    repair = sentry.step(order("4", "W3000", "Error: no such order"))
+    assert repair is not None
+    assert [found.pattern for found in repair.findings] == ["ungrounded"]
+    assert "'W3000'" in repair.prompt_text
+
+
 # Loops
 
 

@@ -21,7 +21,9 @@ from sentry_langgraph.values import sought
 _STEM = 4
 _TEXT_READ = 4_000
 _WORDS = re.compile(r"[a-z]{3,}|\d+")
-_SMALL = frozenset("the and for that her his has have with from but not are was one you his its".split())
+_SMALL = frozenset(
+    "the and for that her his has have with from but not are was one you his its".split()
+)
 _NAMED = 20
 """Candidates of a list that are looked at."""
 

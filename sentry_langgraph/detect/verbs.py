@@ -24,7 +24,8 @@ _KINDS = {
     "delete": "delet|remov|clear|eras|drop|purge|get rid|clean|empty|wip|trash|uninstall|cancel|"
     "without",
     "return": "return|send.{0,12}back|sending.{0,12}back|give.{0,12}back|refund|money back",
-    "refund": "refund|money back|send.{0,12}back|sending.{0,12}back|reimburs|compensat|return|credit|charg|paid|cancel",
+    "refund": "refund|money back|send.{0,12}back|sending.{0,12}back|reimburs|compensat|return|"
+    "credit|charg|paid|cancel",
     "exchange": "exchang|swap|replac|chang|switch|trade|different|instead",
     "send": "send|sent|email|e-mail|mail|messag|notif|tell|text|forward|shar|inform|repl|"
     "writ|contact|alert|invit|compensat|certificat|link|announc|remind|let .{0,20}know|post",

@@ -17,6 +17,8 @@ _AI = frozenset({"ai", "AIMessageChunk"})
 _TOOL = frozenset({"tool", "ToolMessageChunk"})
 _TOLD = frozenset({"human", "HumanMessageChunk", "system", "SystemMessageChunk", "chat"})
 
+_encode = json.JSONEncoder(default=str, ensure_ascii=False).encode
+
 _places = Memo(256)
 """Where values were found, by the id of a history's first message. Hints only: see
 `Provenance.places`."""
@@ -119,4 +121,4 @@ def _step(message: Any, place: int, results: dict[str, tuple[Any, int]]) -> Iter
 
 
 def _written(call: Any) -> str:
-    return json.dumps(call.get("args"), default=str, ensure_ascii=False)
+    return _encode(call.get("args"))

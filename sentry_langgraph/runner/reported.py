@@ -157,3 +157,26 @@ class ResultAware:
             if call_key(earlier, spec) == key and (seen := step.observation_of(earlier))
         ]
         return () if results and results[-1] != self.digest else found
+
+
+@dataclass(frozen=True, slots=True)
+class TakenByTheEnvironment:
+    """`hallucination` for a step whose call may have worked.
+
+    What the environment took exists, and what is done can't be held any more.
+
+    Attributes:
+        inner: The configured detector.
+        worked: Whether the step's call ran with success.
+    """
+
+    Options: ClassVar[type[DetectorOptions]] = DetectorOptions
+
+    inner: Detector
+    worked: bool
+
+    def detect(self, trajectory: Trajectory) -> Iterable[Finding]:
+        """The configured detector's findings, of calls only where they failed."""
+        if self.worked and trajectory.proposal.calls:
+            return ()
+        return self.inner.detect(trajectory)

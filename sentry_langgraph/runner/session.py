@@ -30,7 +30,7 @@ from sentry_langgraph.records import (
 )
 from sentry_langgraph.runner.acts import Acts
 from sentry_langgraph.runner.records import Repair, Summary
-from sentry_langgraph.runner.reported import ReportedValidity, ResultAware
+from sentry_langgraph.runner.reported import ReportedValidity, ResultAware, TakenByTheEnvironment
 from sentry_langgraph.runner.schemas import ActionSchema, catalog_of
 from sentry_langgraph.runner.step import AgentStep, ending, executed, proposed
 from sentry_langgraph.runner.task import OpenTask
@@ -306,6 +306,8 @@ def _informed(pipeline: Pipeline, step: AgentStep, ran: Step) -> Pipeline:
             elif kind == "repetition_or_looping":
                 result = digest(step.observation) if step.observation is not None else None
                 yield kind, ResultAware(detector, result, step.status == "error")
+            elif kind == "hallucination":
+                yield kind, TakenByTheEnvironment(detector, step.status == "success")
             else:
                 yield kind, detector
 
