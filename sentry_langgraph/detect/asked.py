@@ -28,6 +28,12 @@ _MATERIAL = frozenset(
 """What an agent works with: changing it is a means, and nobody asks for it by that word."""
 
 _DESCRIPTION_READ = 300
+_NAMED = 2
+"""Words of a name that says what is changed; `add` alone may mean anything."""
+
+_SENTENCE = 4
+"""Words of a request that says what is wanted; "go" does not."""
+
 _SHORT = 3
 """Words of a tool's name that are shorter say nothing."""
 
@@ -42,12 +48,13 @@ def unrequested(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
     if spec is None or spec.read_only is not False:
         return None
     kinds = kinds_of(call.name)
-    if not kinds or not _MATERIAL.isdisjoint(words_of(call.name)):
+    words = words_of(call.name)
+    if not kinds or len(words) < _NAMED or not _MATERIAL.isdisjoint(words):
         return None
     patterns = [said_as(kind) for kind in kinds]
     own = [re.escape(word) for word in words_of(call.name) if len(word) > _SHORT]
     verb = next((word for word in own if kinds_of(word)), "")
-    told = 0
+    told = said = 0
     for passage in islice(trajectory.provenance.told(), TOLD_READ):
         text = passage.text[:_TEXT_READ].lower()
         if not text:
@@ -56,6 +63,7 @@ def unrequested(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
         if passage.user and not wants_change(text) and not agrees:
             # a plain question: its words are what it asks about
             told += 1
+            said += len(text.split())
             continue
         if _in_its_own_words(spec, text):
             return None
@@ -65,9 +73,10 @@ def unrequested(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
             return None
         if passage.user:
             told += 1
+            said += len(text.split())
             if agrees:
                 return None
-    if not told:
+    if said < _SENTENCE:
         return None
     return Flaw(
         call.index,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -48,20 +48,32 @@ def unlooked_choice(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
             f"`{leaf.name}` is '{shown(leaf.value)}', one of {candidates} candidates, and none of "
             "them was looked at",
             confidence=0.8,
-            advice=_look(call, trajectory),
+            advice=look(call, trajectory),
         )
     return None
 
 
-def _look(call: ToolCall, trajectory: Trajectory) -> str:
-    """What to do first: read the candidates, with the tools that take one."""
+def look(call: ToolCall, trajectory: Trajectory, unseen: Sequence[Any] = ()) -> str:
+    """What to do first: read the candidates, with the tools that take one.
+
+    Args:
+        call: The change.
+        trajectory: Its task.
+        unseen: Candidates that were not looked at, where others were.
+    """
     names = set(call.args or ())
     readers = [
-        name
+        (name, next(iter(names & set(spec.required))))
         for name, spec in trajectory.catalog.tools.items()
-        if spec.read_only is True and names & set(spec.required)
+        if spec.read_only is not False and names & set(spec.required)
     ]
-    how = f" with {', '.join(f'`{name}`' for name in readers[:3])}" if readers else ""
+    if unseen and readers:
+        name, slot = readers[0]
+        return (
+            f"call `{name}` with {slot} '{shown(unseen[0])}', and go on until you have seen the "
+            "one that the request means. Change only that one."
+        )
+    how = f" with {', '.join(f'`{name}`' for name, _ in readers[:3])}" if readers else ""
     return f"look at the candidates{how}, and take the one that the request means."
 
 
@@ -80,7 +92,7 @@ def _candidates(wanted: Sought, trajectory: Trajectory) -> int:
             if passage.kind != "result":
                 others.append(passage)
             continue
-        found = _bare_list(passage, wanted)
+        found = bare_list(passage, wanted)
         if found is None:
             return 0
         items = items or found
@@ -90,7 +102,7 @@ def _candidates(wanted: Sought, trajectory: Trajectory) -> int:
     return len(items)
 
 
-def _bare_list(passage: Passage, wanted: Sought) -> list[Any] | None:
+def bare_list(passage: Passage, wanted: Sought) -> list[Any] | None:
     """The list of bare values that holds `wanted`, where nothing else in the passage does."""
     if passage.kind != "result" or passage.failed or not _only_items(passage.text, wanted):
         return None

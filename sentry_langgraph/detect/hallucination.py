@@ -12,6 +12,7 @@ from sentry_langgraph.detect.claims import claimed_call
 from sentry_langgraph.detect.flaws import Flaw
 from sentry_langgraph.detect.identifiers import allowed, identifier, left_empty
 from sentry_langgraph.detect.kinds import are_words, wrong_kind
+from sentry_langgraph.detect.unfitting import unfitting_choice
 from sentry_langgraph.detect.ungrounded import empty, ungrounded
 from sentry_langgraph.options import Switch
 from sentry_langgraph.plans import plan_to
@@ -29,7 +30,7 @@ class HallucinationOptions(DetectorOptions):
             that the schema demands and the agent left empty.
         wrong_kind: Words of the request in the place of an identifier, where a tool yields one.
         unlooked_choice: A change to one of several candidates of a bare list of ids, of which
-            none was looked at.
+            none was looked at, or only one that has nothing of what the request names.
         unrequested_change: A change of a kind that no user and no prompt speaks of.
         claimed_call: A final message that says a change was made which no tool made.
     """
@@ -89,7 +90,9 @@ class Hallucination:
     def _change(self, call: ToolCall, trajectory: Trajectory) -> Flaw | None:
         """What is wrong with a change whose values are known."""
         options = self._options
-        flaw = unlooked_choice(call, trajectory) if options.unlooked_choice else None
+        flaw = None
+        if options.unlooked_choice:
+            flaw = unlooked_choice(call, trajectory) or unfitting_choice(call, trajectory)
         if flaw is None and options.unrequested_change:
             flaw = unrequested(call, trajectory)
         return flaw

@@ -16,17 +16,20 @@ from sentry_langgraph.taxonomy import Label
 def open_action(trajectory: Trajectory, *, reason: bool) -> Finding | None:
     """A finish while a held action is owed, or before anything was tried after a hold.
 
+    A held look-up may have become needless: an answer passes where something was seen.
+
     Args:
         trajectory: The newest message wants to finish.
         reason: Whether it says why something was not done, or asks the user.
     """
     for repair in trajectory.state.active:
-        untried = bool(repair.plan) and not _tried(repair.step, trajectory)
+        held = repair.plan or (repair.label is Label.HALLUCINATION and repair.argument)
+        untried = bool(held) and not _tried(repair.step, trajectory)
         if repair.owes and (not reason or untried):
             detail = f"`{repair.owes}` was not executed, and is neither done nor given up"
             return _finding(trajectory, "open_action", detail, repair.owes)
-        if reason and untried and repair.tool:
-            detail = "the answer gives up, and the way to what is missing was not tried"
+        if untried and repair.tool and (reason or not _saw_anything(trajectory)):
+            detail = "nothing was looked up, and the way to what is missing was not tried"
             return _finding(trajectory, "untried", detail, repair.tool)
     return None
 
@@ -75,6 +78,15 @@ def _each(value: object) -> Iterable[object]:
 
 def _stands(value: object, provenance: Provenance) -> bool:
     return any(map(str.isdigit, str(value))) and provenance.grounded(value)
+
+
+def _saw_anything(trajectory: Trajectory) -> bool:
+    """Whether any tool has given a result in this task: without one an answer is made up."""
+    return any(
+        not seen.own and seen.status == "success"
+        for step in trajectory.steps
+        for seen in step.observations
+    )
 
 
 def _tried(step: str, trajectory: Trajectory) -> bool:

@@ -25,8 +25,8 @@ from sentry_langgraph.repair.templates import (
     CHOOSE,
     NOT_DONE_YET,
     OR_GIVE_UP,
-    OR_WITH_WHAT_YOU_HAVE,
     STILL_NOT_DONE,
+    WITH_WHAT_YOU_HAVE,
 )
 from sentry_langgraph.slots import slot_of
 from sentry_langgraph.taxonomy import Label, Severity
@@ -68,7 +68,13 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
     plan = _named_safely(finding.plan or _plan(finding, spec, trajectory))
     if finding.advice:
         return replace(finding, plan=plan)
-    return replace(finding, plan=plan, advice=_advice(finding, plan, spec, trajectory))
+    have = _possible(finding, plan, spec, trajectory)
+    advice = _advice(finding, plan, spec, trajectory)
+    if have and advice:
+        # another look-up may be what is wanted: the way to this one is only a second choice
+        advice = WITH_WHAT_YOU_HAVE.format(have=have, call=advice.removesuffix("."))
+        plan = ()
+    return replace(finding, plan=plan, advice=advice)
 
 
 def _with_answer(finding: Finding, trajectory: Trajectory) -> Finding:
@@ -133,29 +139,29 @@ def _advice(
     """The next call in words; empty where the label's own words are better."""
     catalog, provenance = trajectory.catalog, trajectory.provenance
     if plan:
-        tool, text = plan[0].tool, next_call(plan[0].tool, plan[0].gives, catalog, provenance)
+        text = next_call(plan[0].tool, plan[0].gives, catalog, provenance)
     elif finding.label is Label.UNAVAILABLE_TARGET:
         return ""
     else:
         values = known(spec, catalog, provenance)
         if finding.label is Label.HALLUCINATION and finding.argument not in values:
             return ""
-        tool, text = spec.name, next_call(spec.name, "", catalog, provenance)
+        text = next_call(spec.name, "", catalog, provenance)
         several = finding.argument in values and len(values[finding.argument].values) > 1
         if several and spec.read_only is not True:
             text += CHOOSE
-    if finding.label is Label.HALLUCINATION and spec.read_only is not False:
-        return _or_with_what_is_known(text, tool, trajectory)
     return f"{text}."
 
 
-def _or_with_what_is_known(text: str, tool: str, trajectory: Trajectory) -> str:
-    """A call in words, after look-ups that known values allow: one of those may be wanted."""
-    ends = [end for end in open_ends(trajectory) if end[0] != tool]
-    if not ends:
-        return f"{text}."
-    have = " or ".join(f"`{name}` with {argument} '{value}'" for name, argument, value in ends)
-    return OR_WITH_WHAT_YOU_HAVE.format(have=have, call=text)
+def _possible(
+    finding: Finding, plan: tuple[PathStep, ...], spec: ToolSpec, trajectory: Trajectory
+) -> str:
+    """Look-ups that known values allow, in words, other than those that the plan begins with."""
+    if finding.label is not Label.HALLUCINATION or spec.read_only is False:
+        return ""
+    first = plan[0].tool if plan else spec.name
+    ends = [end for end in open_ends(trajectory) if end[0] != first]
+    return " or ".join(f"`{tool}` with {name} '{value}'" for tool, name, value in ends)
 
 
 def _of_repair(finding: Finding, trajectory: Trajectory) -> Finding:
@@ -172,6 +178,11 @@ def _of_repair(finding: Finding, trajectory: Trajectory) -> Finding:
         )
         detail = (STILL_NOT_DONE if again else NOT_DONE_YET).format(tool=finding.tool)
     tool, gives = (rest[0].tool, rest[0].gives) if rest else (finding.tool, "")
-    text = next_call(tool, gives, trajectory.catalog, trajectory.provenance)
-    advice = text + OR_GIVE_UP if owed else _or_with_what_is_known(text, tool, trajectory)
-    return replace(finding, detail=detail, plan=rest, advice=advice)
+    advice = next_call(tool, gives, trajectory.catalog, trajectory.provenance)
+    if owed:
+        return replace(finding, detail=detail, plan=rest, advice=advice + OR_GIVE_UP)
+    ends = [end for end in open_ends(trajectory) if end[0] != tool]
+    if ends:
+        have = " or ".join(f"`{name}` with {slot} '{value}'" for name, slot, value in ends)
+        return replace(finding, advice=WITH_WHAT_YOU_HAVE.format(have=have, call=advice))
+    return replace(finding, plan=rest, advice=f"{advice}.")

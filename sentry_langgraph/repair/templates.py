@@ -249,7 +249,7 @@ ANSWER_AT = (
 CHOOSE = ". Where you can't tell which one, look at each before you change one"
 """After a next call that has several values to choose from."""
 
-OR_WITH_WHAT_YOU_HAVE = "with what you have, call {have}. Or, if the request needs it: {call}."
+WITH_WHAT_YOU_HAVE = "call {have}, with what you have. Only if the request needs it: {call}."
 """The next call, for a look-up: another one that known values allow may be what is wanted."""
 
 OR_GIVE_UP = ", or, if that shows it can't be done, say why."

@@ -186,7 +186,8 @@ GAVE_UP = "I am sorry, I can't find the order."
         (GAVE_UP, "cancel_order", (ran("search", "[]"),), None),
         (GAVE_UP, None, (failed("search"),), None),
         (GAVE_UP, None, (held("search"),), "untried"),
-        ("It costs 3.", None, (), None),
+        ("It costs 3.", None, (), "untried"),
+        ("It costs 3.", None, (ran("search", "[]"),), None),
         ("It is cancelled.", "cancel_order", (ran("search", "[]"),), "open_action"),
     ],
 )
@@ -198,6 +199,13 @@ def test_giving_up_counts_once_something_was_tried(
     done = (REFUSED, *(step(f"l{n}", one) for n, one in enumerate(later)))
     found_ = found(trajectory(done, proposal(text=text), state=state(repair)))
     assert [one.pattern for one in found_] == ([pattern] if pattern else [])
+
+
+def test_an_answer_passes_where_something_was_seen() -> None:
+    """The held look-up may have been needless: what was seen before it can hold the answer."""
+    before = step("b", ran("search", "[3]"))
+    seen = trajectory((before, REFUSED), proposal(text="It costs 3."), state=state(HELD))
+    assert found(seen) == []
 
 
 DESK = catalog(

@@ -115,7 +115,12 @@ def test_a_look_up_may_have_been_the_wrong_one() -> None:
     made = prepared(invented("get_stay", "stay_id", STAYS), at(FOUND, task=QUESTION))
     assert "call `list_stays` with guest_id (string, required: 'g-17'" in text_of(made)[1]
     made = prepared(invented("find_guest", "guest", STAYS), at(FOUND, LISTED, task=QUESTION))
-    assert text_of(made)[1].startswith("Next: with what you have, call `get_stay` with stay_id ")
+    assert text_of(made)[1] == (
+        "Next: call `get_stay` with stay_id 'y-1', with what you have. Only if the request needs "
+        "it: call `list_stays` with guest_id (string, required: 'g-17' from `find_guest`). It gives "
+        "`stay_ids`."
+    )
+    assert made.plan == ()
 
 
 def test_what_was_looked_at_is_no_open_end() -> None:

@@ -1,0 +1,94 @@
+"""A candidate taken for a change although nothing of it fits the request and others were not seen.
+
+The first of several orders was read, it is another item than the request names, and the change
+goes to it all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Any
+
+from sentry_langgraph.detect.choice import PASSAGES_READ, bare_list, look
+from sentry_langgraph.detect.flaws import Flaw, shown
+from sentry_langgraph.detect.identifiers import allowed, identifier
+from sentry_langgraph.provenance import Passage, fields
+from sentry_langgraph.records import ToolCall, Trajectory
+from sentry_langgraph.slots import leaves_of, words_of
+from sentry_langgraph.values import sought
+
+_STEM = 4
+_TEXT_READ = 4_000
+_WORDS = re.compile(r"[a-z]{3,}|\d+")
+_SMALL = frozenset(
+    "the and for that her his has have with from but not are was one you his its".split()
+)
+_NAMED = 20
+"""Candidates of a list that are looked at."""
+
+
+def unfitting_choice(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
+    """The flaw of a change to one of a list whose details have no word of the request.
+
+    Silent where every candidate has been looked at: then the agent knows them all.
+    """
+    spec = trajectory.catalog.tools.get(call.name)
+    if spec is None or spec.read_only is not False:
+        return None
+    for leaf in leaves_of(call.args or {}, spec):
+        if identifier(leaf) != "id" or allowed(leaf, call.name, spec):
+            continue
+        items, details = _seen(leaf.value, trajectory)
+        if len(items) < 2 or not details:
+            continue
+        unseen = [item for item in items if item != leaf.value and not _seen(item, trajectory)[1]]
+        asked = _asked(call, trajectory)
+        if not unseen or not asked or any(asked & _told(passage) for passage in details):
+            continue
+        return Flaw(
+            call.index,
+            call.name,
+            leaf.name,
+            "unlooked_choice",
+            f"what was seen of `{leaf.name}` '{shown(leaf.value)}' has nothing that the request "
+            f"names, and {len(unseen)} of {len(items)} candidates were not looked at",
+            confidence=0.75,
+            advice=look(call, trajectory, unseen),
+        )
+    return None
+
+
+def _seen(value: object, trajectory: Trajectory) -> tuple[list[Any], list[Passage]]:
+    """The newest list that holds a value as an item, and the results that tell more of it."""
+    wanted = sought(value)
+    items: list[Any] = []
+    details: list[Passage] = []
+    for passage in islice(trajectory.provenance.passages(), PASSAGES_READ):
+        if passage.kind != "result" or passage.failed or not passage.holds(wanted):
+            continue
+        found = bare_list(passage, wanted)
+        if found is None:
+            details.append(passage)
+        elif not items:
+            items = found[:_NAMED]
+    return items, details
+
+
+def _asked(call: ToolCall, trajectory: Trajectory) -> frozenset[str]:
+    """Words of the request that can tell one candidate from another."""
+    given = {str(value) for value in (call.args or {}).values()}
+    spec = trajectory.catalog.tools[call.name]
+    own = _stems(" ".join([*words_of(call.name), spec.description, *given]))
+    return _stems(trajectory.task.objective) - own
+
+
+def _told(passage: Passage) -> frozenset[str]:
+    """The words of a result's values; of its names none, which every record has."""
+    found = fields(passage.text)
+    return _stems(" ".join(str(value) for _, value in found) if found else passage.text)
+
+
+def _stems(text: str) -> frozenset[str]:
+    words = _WORDS.findall(text[:_TEXT_READ].lower())
+    return frozenset(word[:_STEM] for word in words if word not in _SMALL)
