@@ -13,7 +13,6 @@ from typing import ClassVar
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.detect.malformed import explain
 from sentry_langgraph.detect.names import nearest
-from sentry_langgraph.detect.naming import NOT_THERE
 from sentry_langgraph.detect.written_call import written_call
 from sentry_langgraph.options import Switch
 from sentry_langgraph.records import (
@@ -23,6 +22,7 @@ from sentry_langgraph.records import (
     ToolSpec,
     Trajectory,
     Violation,
+    reads_as_not_there,
 )
 from sentry_langgraph.signature import call_key
 from sentry_langgraph.taxonomy import Label, Severity
@@ -229,7 +229,7 @@ def _unavailable(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Find
         seen = last.observation_of(earlier)
         if seen is None or seen.own or seen.status != "error":
             continue
-        if call_key(earlier, spec) == key and NOT_THERE.search(seen.text[:2000]):
+        if call_key(earlier, spec) == key and reads_as_not_there(seen.text):
             return Finding(
                 Label.UNAVAILABLE_TARGET,
                 trajectory.proposal.id,

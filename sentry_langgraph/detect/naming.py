@@ -1,4 +1,4 @@
-"""What names and words say: whether a tool reads or changes, and that a target is not there."""
+"""Whether a tool reads or changes, by its name: the last resort after options and MCP hints."""
 
 from __future__ import annotations
 
@@ -32,11 +32,3 @@ def reads_by_name(name: str) -> bool | None:
         if lower in _CHANGES:
             return False
     return None
-
-
-NOT_THERE = re.compile(
-    r"\b(?:not found|no such|does(?:n't| not) exist|not available|unavailable|"
-    r"unknown (?:id|key|name)|(?:there is|has) no\b|no longer exists?)\b",
-    re.IGNORECASE,
-)
-"""Words of a result that says that what was asked for does not exist."""
