@@ -58,6 +58,18 @@ def reads_as_error(text: str) -> bool:
     return _ERROR_TEXT.match(text[:64]) is not None
 
 
+_NOT_THERE = re.compile(
+    r"\b(?:not found|no such|does(?:n't| not) exist|not available|unavailable|"
+    r"unknown (?:id|key|name)|(?:there is|has) no\b|no longer exists?)\b",
+    re.IGNORECASE,
+)
+
+
+def reads_as_not_there(text: str) -> bool:
+    """Whether an error says that what was asked for does not exist."""
+    return _NOT_THERE.search(text[:2_000]) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """What came back for one call.

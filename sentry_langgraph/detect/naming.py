@@ -1,4 +1,4 @@
-"""What names and words say: whether a tool reads or changes, and that a target is not there."""
+"""Whether a tool reads or changes, by its name: the last resort after options and MCP hints."""
 
 from __future__ import annotations
 

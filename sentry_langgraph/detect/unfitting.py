@@ -19,7 +19,7 @@ from sentry_langgraph.slots import leaves_of, words_of
 from sentry_langgraph.values import sought
 
 _STEM = 4
-_TEXT_READ = 4_000
+_TEXT_READ = 20_000
 _WORDS = re.compile(r"[a-z]{3,}|\d+")
 _SMALL = frozenset(
     "the and for that her his has have with from but not are was one you his its".split()
@@ -76,11 +76,13 @@ def _seen(value: object, trajectory: Trajectory) -> tuple[list[Any], list[Passag
 
 
 def _asked(call: ToolCall, trajectory: Trajectory) -> frozenset[str]:
-    """Words of the request that can tell one candidate from another."""
+    """Words of all that users said that can tell one candidate from another."""
     given = {str(value) for value in (call.args or {}).values()}
     spec = trajectory.catalog.tools[call.name]
     own = _stems(" ".join([*words_of(call.name), spec.description, *given]))
-    return _stems(trajectory.task.objective) - own
+    read = islice(trajectory.provenance.passages(), PASSAGES_READ)
+    told = [passage.text for passage in read if passage.kind == "told" and passage.user]
+    return _stems(" ".join([trajectory.task.objective, *told])) - own
 
 
 def _told(passage: Passage) -> frozenset[str]:

@@ -17,6 +17,7 @@ from sentry_langgraph.records import (
 from sentry_langgraph.repair.signatures import call_of, signature
 from sentry_langgraph.repair.steps import follow
 from sentry_langgraph.repair.templates import (
+    ENDS,
     LAST_ATTEMPT,
     LESSONS,
     LOOK_UP,
@@ -168,6 +169,8 @@ def _next(template: Template, finding: Finding, catalog: Catalog) -> str:
 def _then(template: Template, finding: Finding, catalog: Catalog) -> str:
     """What follows the next call: the rest of the plan where there is one."""
     held = finding.suggestion or finding.tool or ""
+    if finding.advice.startswith(ENDS):
+        return "end there."
     if not finding.plan:
         return template.then
     spec = catalog.tools.get(held)

@@ -18,11 +18,13 @@ from sentry_langgraph.records import (
     ScoredLesson,
     ToolSpec,
     Trajectory,
+    reads_as_not_there,
 )
 from sentry_langgraph.repair.steps import answer_at, known, next_call, open_ends
 from sentry_langgraph.repair.templates import (
     ANSWER_AT,
     CHOOSE,
+    DEAD_END,
     NOT_DONE_YET,
     OR_GIVE_UP,
     STILL_NOT_DONE,
@@ -68,6 +70,9 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
     plan = _named_safely(finding.plan or _plan(finding, spec, trajectory))
     if finding.advice:
         return replace(finding, plan=plan)
+    gone = _dead_end(finding, plan, trajectory)
+    if gone:
+        return replace(finding, plan=(), advice=DEAD_END.format(tool=gone))
     have = _possible(finding, plan, spec, trajectory)
     advice = _advice(finding, plan, spec, trajectory)
     if have and advice:
@@ -120,6 +125,24 @@ def _plan(finding: Finding, spec: ToolSpec, trajectory: Trajectory) -> tuple[Pat
     if not slot or not _identifies(slot):
         return ()
     return plan_to(slot, trajectory.catalog, trajectory.provenance, consumer=spec.name)
+
+
+def _dead_end(finding: Finding, plan: tuple[PathStep, ...], trajectory: Trajectory) -> str:
+    """The look-up that the way begins with, where it found nothing of what is asked about."""
+    first = plan[0].tool if plan else finding.tool or ""
+    if not plan and finding.label is not Label.UNAVAILABLE_TARGET:
+        return ""
+    request = trajectory.task.objective.lower()
+    for step in reversed(trajectory.steps):
+        for call in step.calls:
+            seen = step.observation_of(call)
+            if call.name != first or seen is None or seen.own:
+                continue
+            given = [str(value).lower() for value in (call.args or {}).values()]
+            missing = seen.status == "error" and reads_as_not_there(seen.text)
+            named = bool(given) and all(value and value in request for value in given)
+            return first if missing and named else ""
+    return ""
 
 
 def _named_safely(plan: tuple[PathStep, ...]) -> tuple[PathStep, ...]:

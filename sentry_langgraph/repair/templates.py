@@ -240,11 +240,20 @@ QUESTION = Template(
 )
 """For a held change where the request only asks to know something."""
 
+ENDS = "answer the request"
+"""How a next step begins that is the last one."""
+
 ANSWER_AT = (
-    "answer the request in words: `{field}` stands in the result of `{tool}` above. Make no "
-    "change, and repeat no call."
+    f"{ENDS} in words: `{{field}}` stands in the result of `{{tool}}` above. Make no change, and "
+    "repeat no call."
 )
 """The next step where the field that a question names has been seen."""
+
+DEAD_END = (
+    f"{ENDS} in words: say that what it names was not found. `{{tool}}` has looked for it, and the "
+    "same call gives the same answer."
+)
+"""The next step where the way to a value begins with a look-up that has found nothing."""
 
 CHOOSE = ". Where you can't tell which one, look at each before you change one"
 """After a next call that has several values to choose from."""

@@ -263,6 +263,38 @@ def test_what_the_prompt_speaks_of_was_asked_for() -> None:
     assert not looked(REFUND, KNOWN, policy, request="Where is my lamp?")
 
 
+@pytest.mark.parametrize(
+    "request_", ["What is the address of the order W1002?", "Tell me the new address of W1002."]
+)
+def test_a_plain_question_asks_for_no_change(request_: str) -> None:
+    """Its words are what it asks about, and no wish: `address` is not `add`."""
+    made = proposal(call("move_orders", order_ids=["W1002"]))
+    (found,) = looked(made, KNOWN, request=request_)
+    assert found.pattern == "unrequested_change"
+    assert not looked(made, told(request_), KNOWN, request="Please move that order W1002")
+    assert not looked(made, KNOWN, told("Yes, can you do that?"), request=request_)
+
+
+SHED = catalog(
+    tool("send_to_workshop", vehicle_id="string", read_only=False),
+    replace(tool("suspend_item", item_id="string", read_only=False), description="Put it aside."),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "request_"),
+    [
+        ("send_to_workshop", "The van V1001 has a flat tyre: it belongs into the workshop, please"),
+        ("suspend_item", "Could somebody please put it aside, the V1001"),
+    ],
+)
+def test_a_phrase_of_the_tool_asks_for_it(name: str, request_: str) -> None:
+    """Where its name leads to, or three words of its description."""
+    made = proposal(call(name, **{f"{'vehicle' if 'send' in name else 'item'}_id": "V1001"}))
+    assert not looked(made, request=request_, tools=SHED)
+    assert looked(made, request="The van V1001 is of a lovely colour, I think", tools=SHED)
+
+
 def final(text: str) -> Proposal:
     return proposal(text=text)
 

@@ -117,8 +117,8 @@ def test_a_look_up_may_have_been_the_wrong_one() -> None:
     made = prepared(invented("find_guest", "guest", STAYS), at(FOUND, LISTED, task=QUESTION))
     assert text_of(made)[1] == (
         "Next: call `get_stay` with stay_id 'y-1', with what you have. Only if the request needs "
-        "it: call `list_stays` with guest_id (string, required: 'g-17' from `find_guest`). It gives "
-        "`stay_ids`."
+        "it: call `list_stays` with guest_id (string, required: 'g-17' from `find_guest`). It "
+        "gives `stay_ids`."
     )
     assert made.plan == ()
 
@@ -186,6 +186,24 @@ def test_a_target_that_is_not_there_is_planned_for() -> None:
     gone = finding(Label.UNAVAILABLE_TARGET, tool="get_stay", detail="it is not there")
     assert [step.tool for step in prepared(gone, at(FOUND)).plan] == ["list_stays"]
     assert prepared(gone, at(FOUND, LISTED)).advice == ""
+
+
+def test_a_way_that_begins_with_nothing_found_is_no_way() -> None:
+    """What the request names is not there: the answer says so."""
+    gone = steps(failed("find_guest", "Error: guest not found", guest="Ada Moss"))
+    made = prepared(invented("list_stays", "guest_id", GUEST), at(done=gone))
+    assert made.plan == ()
+    assert text_of(made)[1:3] == [
+        "Next: answer the request in words: say that what it names was not found. `find_guest` has "
+        "looked for it, and the same call gives the same answer.",
+        "Then: end there.",
+    ]
+    again = finding(Label.UNAVAILABLE_TARGET, tool="find_guest", detail="it is not there")
+    assert prepared(again, at(done=gone)).advice == made.advice
+    other = steps(failed("find_guest", "Error: guest not found", guest="Eve Hale"))
+    assert prepared(invented("list_stays", "guest_id", GUEST), at(done=other)).plan == (GUEST,)
+    busy = steps(failed("find_guest", "Error: try later", guest="Ada Moss"))
+    assert prepared(invented("list_stays", "guest_id", GUEST), at(done=busy)).plan == (GUEST,)
 
 
 @pytest.mark.parametrize(

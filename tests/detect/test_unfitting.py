@@ -1,0 +1,73 @@
+"""A candidate that has nothing of the request is not taken while others were not looked at."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from builders import call, catalog, proposal, tool
+
+from sentry_langgraph.detect.unfitting import unfitting_choice
+from sentry_langgraph.provenance import Passage, Provenance
+from sentry_langgraph.records import Task, Trajectory
+
+SHOP = catalog(
+    tool("list_orders", customer_id="string", required=["customer_id"], read_only=True),
+    tool("get_order", order_id="string", required=["order_id"], read_only=True),
+    tool("set_quantity", order_id="string", quantity="integer", read_only=False),
+)
+
+
+def saw(tool: str, value: Any) -> Passage:
+    """A result."""
+    return Passage("result", json.dumps(value), tool)
+
+
+LISTED = saw("list_orders", {"order_ids": ["W1001", "W1002"]})
+LAMP = saw("get_order", {"order_id": "W1001", "item": "desk lamp", "status": "open"})
+KETTLE = saw("get_order", {"order_id": "W1002", "item": "tea kettle", "status": "open"})
+KETTLES = "Change the kettle order of Ana to 6 pieces"
+
+
+def flaw(*seen: Passage, request: str = KETTLES, order_id: str = "W1001") -> Any:
+    """What is wrong with changing an order after `seen`."""
+    made = call("set_quantity", order_id=order_id, quantity=6)
+    told = Passage("told", request, user=True)
+    known = Provenance.of((told, *seen))
+    return unfitting_choice(
+        made, Trajectory(Task("t", request), (), proposal(made), SHOP, provenance=known)
+    )
+
+
+def test_another_thing_than_the_request_names() -> None:
+    """The lamp was read, the kettle was meant: the other one is looked at first."""
+    found = flaw(LISTED, LAMP)
+    assert (found.pattern, found.argument) == ("unlooked_choice", "order_id")
+    assert "1 of 2 candidates were not looked at" in found.detail
+    assert "call `get_order` with order_id 'W1002'" in found.advice
+
+
+@pytest.mark.parametrize(
+    ("why", "seen", "more"),
+    [
+        ("it is the one", (LISTED, LAMP), {"request": "Change the lamp order to 6 pieces"}),
+        ("all were looked at", (LISTED, LAMP, KETTLE), {}),
+        ("nothing was looked at", (LISTED,), {}),
+        ("it is the only one", (saw("list_orders", {"order_ids": ["W1001"]}), LAMP), {}),
+        ("no list was seen", (LAMP,), {}),
+        ("nothing tells them apart", (LISTED, LAMP), {"request": "Set the quantity to 6"}),
+        ("it is the one, looked at second", (LISTED, LAMP, KETTLE), {"order_id": "W1002"}),
+    ],
+)
+def test_a_choice_with_a_ground_passes(
+    why: str, seen: tuple[Passage, ...], more: dict[str, str]
+) -> None:
+    """Where a word of the request fits, where all are known, or where there is no choice."""
+    assert flaw(*seen, **more) is None, why
+
+
+def test_names_of_fields_are_no_words_of_a_record() -> None:
+    """Every record has them: `item` in the request fits none more than the other."""
+    assert flaw(LISTED, LAMP, request="Set the kettle item to 6, its status is open?") is None
+    assert flaw(LISTED, LAMP, request="Set the kettle item to 6") is not None
