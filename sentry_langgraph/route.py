@@ -84,7 +84,9 @@ def route(
 _WHOLE_BATCH = frozenset({Label.DUPLICATE_CALL_ID, Label.STRUCTURED_OUTPUT_INVALID})
 """Labels that keep every call of the message from running."""
 
-_ONE_HOLD = frozenset({"untried", "unrequested_change", "claimed_call", "unlooked_choice"})
+_ONE_HOLD = frozenset(
+    {"untried", "unrequested_change", "claimed_call", "unlooked_choice", "unfitting_choice"}
+)
 """Patterns that are held once: an agent that comes to the same end again has decided."""
 
 
