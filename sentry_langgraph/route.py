@@ -90,6 +90,7 @@ _ONE_HOLD = frozenset(
         "judge",
         "unrequested_change",
         "claimed_call",
+        "unfitting_choice",
         "unlooked_choice",
         "open_todos",
         "unacknowledged_error",

@@ -73,8 +73,14 @@ def look(call: ToolCall, trajectory: Trajectory, unseen: Sequence[Any] = ()) -> 
             f"call `{name}` with {slot} '{shown(unseen[0])}', and go on until you have seen the "
             "one that the request means. Change only that one."
         )
-    how = f" with {', '.join(f'`{name}`' for name, _ in readers[:3])}" if readers else ""
-    return f"look at the candidates{how}, and take the one that the request means."
+    if not readers:
+        return "look at the candidates, and take the one that the request means."
+    name, slot = readers[0]
+    value = shown((call.args or {}).get(slot, ""))
+    return (
+        f"call `{name}` with {slot} '{value}', and with the other candidates. Then take the one "
+        "that the request means."
+    )
 
 
 def _all_taken(candidates: int, call: ToolCall, trajectory: Trajectory) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from sentry_langgraph.detect.error_kinds import not_there
 from sentry_langgraph.plans import plan_to
@@ -44,6 +45,8 @@ def gave_up(trajectory: Trajectory, *, reason: bool) -> Finding | None:
     last = trajectory.steps[-1] if trajectory.steps else None
     if not reason or last is None or all(seen.status != "error" for seen in last.observations):
         return None
+    if _in_conversation(trajectory):
+        return None  # the user answers, and may know the identifier
     for call in last.calls:
         seen, spec = last.observation_of(call), trajectory.catalog.tools.get(call.name)
         if seen is None or seen.own or seen.status != "error" or spec is None:
@@ -56,6 +59,12 @@ def gave_up(trajectory: Trajectory, *, reason: bool) -> Finding | None:
                 detail = f"`{slot}` of `{call.name}` was no known one, and a tool yields it"
                 return _finding(trajectory, "untried", detail, call.name, plan)
     return None
+
+
+def _in_conversation(trajectory: Trajectory) -> bool:
+    """Whether the user has spoken more than once."""
+    users = (passage for passage in trajectory.provenance.told() if passage.user)
+    return next(islice(users, 1, None), None) is not None
 
 
 def _way_to(

@@ -50,7 +50,7 @@ def unfitting_choice(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
             call.index,
             call.name,
             leaf.name,
-            "unlooked_choice",
+            "unfitting_choice",
             f"what was seen of `{leaf.name}` '{shown(leaf.value)}' has nothing that the request "
             f"names, and {len(unseen)} of {len(items)} candidates were not looked at",
             confidence=0.75,

@@ -1,9 +1,9 @@
-"""How long each detector takes, over recorded runs."""
+"""How much processor time each detector takes, over recorded runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from time import perf_counter
+from time import thread_time
 from typing import ClassVar
 
 from sentry_langgraph.detect import Detector, DetectorOptions
@@ -11,7 +11,7 @@ from sentry_langgraph.records import Finding, Trajectory
 
 
 class Timings:
-    """The time that detectors took.
+    """The processor time that detectors took, which other programs do not lengthen.
 
     Attributes:
         seconds: By kind of detector.
@@ -42,8 +42,8 @@ class _Timed:
         self._timings = timings
 
     def detect(self, trajectory: Trajectory) -> Iterable[Finding]:
-        start = perf_counter()
+        start = thread_time()
         try:
             return tuple(self._detector.detect(trajectory) or ())
         finally:
-            self._timings.seconds[self._kind] += perf_counter() - start
+            self._timings.seconds[self._kind] += thread_time() - start

@@ -43,7 +43,7 @@ def flaw(*seen: Passage, request: str = KETTLES, order_id: str = "W1001") -> Any
 def test_another_thing_than_the_request_names() -> None:
     """The lamp was read, the kettle was meant: the other one is looked at first."""
     found = flaw(LISTED, LAMP)
-    assert (found.pattern, found.argument) == ("unlooked_choice", "order_id")
+    assert (found.pattern, found.argument) == ("unfitting_choice", "order_id")
     assert "1 of 2 candidates were not looked at" in found.detail
     assert "call `get_order` with order_id 'W1002'" in found.advice
 
