@@ -113,7 +113,7 @@ def bare_list(passage: Passage, wanted: Sought) -> list[Any] | None:
     if passage.kind != "result" or passage.failed or not _only_items(passage.text, wanted):
         return None
     found: list[Any] | None = None
-    for inside in _holders(parsed(passage.text), wanted, _DEPTH):
+    for inside in _holders(parsed(passage.text), wanted.exact[0], _DEPTH):
         if inside is None or found is not None:
             return None
         found = inside
@@ -133,19 +133,19 @@ def _only_items(text: str, wanted: Sought) -> bool:
     return True
 
 
-def _holders(value: Any, wanted: Sought, depth: int) -> Iterator[list[Any] | None]:
-    """For each place of `wanted`: the bare list it is an item of, or None for another place."""
+def _holders(value: Any, form: str, depth: int) -> Iterator[list[Any] | None]:
+    """For each place of `form`: the bare list it is an item of, or None for another place."""
     if isinstance(value, dict) and depth:
         for name, inner in value.items():
-            if wanted.stands_in(str(name)):
+            if form in name:
                 yield None
-            yield from _holders(inner, wanted, depth - 1)
+            yield from _holders(inner, form, depth - 1)
     elif isinstance(value, list) and depth:
         bare = all(isinstance(item, str | int) for item in value)
-        if bare and any(wanted.is_value(item) for item in value):
+        if bare and any(as_text(item) == form for item in value):
             yield value
         else:
             for inner in value:
-                yield from _holders(inner, wanted, depth - 1)
-    elif value is not None and wanted.stands_in(as_text(value)):
+                yield from _holders(inner, form, depth - 1)
+    elif value is not None and form in as_text(value):
         yield None

@@ -39,6 +39,9 @@ _COURTESY = re.compile(
 )
 
 
+_REASON_READ = 4_000
+"""Characters at the end of an answer in which a reason is looked for."""
+
 _SHORT = 20
 """Lines of ours that are shorter can stand in an answer by chance."""
 
@@ -110,13 +113,12 @@ class Termination:
 
     def _unfinished(self, trajectory: Trajectory) -> Finding | None:
         options = self._options
-        reason = gives_reason(_own_words(trajectory))
-        if options.open_action:
+        found = None
+        if options.open_action and (trajectory.state.active or _failed_last(trajectory)):
+            reason = gives_reason(_own_words(trajectory))
             found = open_action(trajectory, reason=reason) or gave_up(trajectory, reason=reason)
-            if found is not None:
-                return found
-        if reason:
-            return None
+        if found is not None:
+            return found
         found = open_todos(trajectory) if options.open_todos else None
         if found is None and options.unacknowledged_error:
             found = unacknowledged_error(trajectory)
@@ -124,7 +126,13 @@ class Termination:
             found = never_called(
                 trajectory, options.required_tools, finish_tool=options.finish_tool
             )
-        return found
+        # last, because it reads the text
+        return found if found is not None and not gives_reason(_own_words(trajectory)) else None
+
+
+def _failed_last(trajectory: Trajectory) -> bool:
+    steps = trajectory.steps
+    return bool(steps) and any(seen.status == "error" for seen in steps[-1].observations)
 
 
 def _own_words(trajectory: Trajectory) -> str:
@@ -145,8 +153,9 @@ def _own_words(trajectory: Trajectory) -> str:
 
 def gives_reason(text: str) -> bool:
     """Whether a final message says why something was not done, or asks the user."""
-    asks = any(not _COURTESY.search(question) for question in _QUESTIONS.findall(text[-1000:]))
-    return asks or bool(_IMPOSSIBLE.search(text))
+    end = text[-1000:]
+    asks = "?" in end and any(not _COURTESY.search(one) for one in _QUESTIONS.findall(end))
+    return asks or bool(_IMPOSSIBLE.search(text[-_REASON_READ:]))
 
 
 def _finding(proposal: Proposal, pattern: str, detail: str) -> Finding:

@@ -60,12 +60,20 @@ def unfitting_choice(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
 
 
 def _seen(value: object, trajectory: Trajectory) -> tuple[list[Any], list[Passage]]:
-    """The newest list that holds a value as an item, and the results that tell more of it."""
+    """The newest list that holds a value as an item, and the results that tell more of it.
+
+    Neither where a user named it: then it is no choice of the agent's.
+    """
     wanted = sought(value)
+    form = wanted.exact[0] if wanted.exact else ""
     items: list[Any] = []
     details: list[Passage] = []
     for passage in islice(trajectory.provenance.passages(), PASSAGES_READ):
-        if passage.kind != "result" or passage.failed or not passage.holds(wanted):
+        if not form or form not in passage.text:
+            continue
+        if passage.user:
+            return [], []
+        if passage.kind != "result" or passage.failed:
             continue
         found = bare_list(passage, wanted)
         if found is None:
