@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sentry_langgraph.detect.conversation import only_request
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.producers import known_values
 from sentry_langgraph.records import Finding, PathStep, ToolSpec, Trajectory, reads_as_not_there
@@ -33,12 +34,16 @@ def open_action(trajectory: Trajectory, *, reason: bool) -> Finding | None:
 def gave_up(trajectory: Trajectory, *, reason: bool) -> Finding | None:
     """An end after "not found", where the identifier was no identifier and a tool yields one.
 
+    In a conversation the user may know what is meant: asking is no giving up there.
+
     Args:
         trajectory: The newest message wants to finish.
         reason: Whether it says why something was not done, or asks the user.
     """
     last = trajectory.steps[-1] if trajectory.steps else None
     if not reason or last is None or all(seen.status != "error" for seen in last.observations):
+        return None
+    if not only_request(trajectory):
         return None
     for call in last.calls:
         seen, spec = last.observation_of(call), trajectory.catalog.tools.get(call.name)
@@ -58,7 +63,7 @@ def _way_to(
     slot: str, value: object, spec: ToolSpec, trajectory: Trajectory
 ) -> tuple[PathStep, ...] | None:
     """The calls that yield an identifier in place of `value`; None where `value` may be one."""
-    if slot_of(slot).kind not in ("id", "number") or value is None:
+    if slot_of(slot).kind not in ("id", "number") or not isinstance(value, str | int):
         return None
     catalog, provenance = trajectory.catalog, trajectory.provenance
     if any(map(str.isdigit, str(value))) and provenance.grounded(value):
