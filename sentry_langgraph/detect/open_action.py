@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import islice
-
+from sentry_langgraph.detect.conversation import only_request
 from sentry_langgraph.detect.error_kinds import not_there
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.producers import known_values
-from sentry_langgraph.provenance import Provenance
 from sentry_langgraph.records import Finding, PathStep, ToolSpec, Trajectory
 from sentry_langgraph.slots import slot_of
 from sentry_langgraph.taxonomy import Label
@@ -38,6 +35,8 @@ def open_action(trajectory: Trajectory, *, reason: bool) -> Finding | None:
 def gave_up(trajectory: Trajectory, *, reason: bool) -> Finding | None:
     """An end after "not found", where the identifier was no identifier and a tool yields one.
 
+    In a conversation the user may know what is meant: asking is no giving up there.
+
     Args:
         trajectory: The newest message wants to finish.
         reason: Whether it says why something was not done, or asks the user.
@@ -45,8 +44,8 @@ def gave_up(trajectory: Trajectory, *, reason: bool) -> Finding | None:
     last = trajectory.steps[-1] if trajectory.steps else None
     if not reason or last is None or all(seen.status != "error" for seen in last.observations):
         return None
-    if _in_conversation(trajectory):
-        return None  # the user answers, and may know the identifier
+    if not only_request(trajectory):
+        return None
     for call in last.calls:
         seen, spec = last.observation_of(call), trajectory.catalog.tools.get(call.name)
         if seen is None or seen.own or seen.status != "error" or spec is None:
@@ -61,32 +60,18 @@ def gave_up(trajectory: Trajectory, *, reason: bool) -> Finding | None:
     return None
 
 
-def _in_conversation(trajectory: Trajectory) -> bool:
-    """Whether the user has spoken more than once."""
-    users = (passage for passage in trajectory.provenance.told() if passage.user)
-    return next(islice(users, 1, None), None) is not None
-
-
 def _way_to(
     slot: str, value: object, spec: ToolSpec, trajectory: Trajectory
 ) -> tuple[PathStep, ...] | None:
     """The calls that yield an identifier in place of `value`; None where `value` may be one."""
-    if slot_of(slot).kind not in ("id", "number") or value is None:
+    if slot_of(slot).kind not in ("id", "number") or not isinstance(value, str | int):
         return None
     catalog, provenance = trajectory.catalog, trajectory.provenance
-    if all(_stands(one, provenance) for one in _each(value)):
+    if any(map(str.isdigit, str(value))) and provenance.grounded(value):
         return None
     if known_values(slot, catalog, provenance, consumer=spec.name, limit=1):
         return ()
     return plan_to(slot, catalog, provenance, consumer=spec.name) or None
-
-
-def _each(value: object) -> Iterable[object]:
-    return value if isinstance(value, list | tuple) else (value,)
-
-
-def _stands(value: object, provenance: Provenance) -> bool:
-    return any(map(str.isdigit, str(value))) and provenance.grounded(value)
 
 
 def _saw_anything(trajectory: Trajectory) -> bool:

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from sentry_langgraph.detect.choice import PASSAGES_READ, bare_list, look
+from sentry_langgraph.detect.conversation import only_request
 from sentry_langgraph.detect.flaws import Flaw, shown
 from sentry_langgraph.detect.identifiers import allowed, identifier
 from sentry_langgraph.provenance import Passage, fields
@@ -31,10 +32,11 @@ _NAMED = 20
 def unfitting_choice(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
     """The flaw of a change to one of a list whose details have no word of the request.
 
-    Silent where every candidate has been looked at: then the agent knows them all.
+    Silent where every candidate has been looked at: then the agent knows them all. Silent in a
+    conversation, too, where the user may have settled it.
     """
     spec = trajectory.catalog.tools.get(call.name)
-    if spec is None or spec.read_only is not False:
+    if spec is None or spec.read_only is not False or not only_request(trajectory):
         return None
     for leaf in leaves_of(call.args or {}, spec):
         if identifier(leaf) != "id" or allowed(leaf, call.name, spec):

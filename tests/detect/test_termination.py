@@ -231,6 +231,7 @@ def test_giving_up_on_what_was_no_identifier() -> None:
     assert [step.tool for step in one.plan] == ["find_guest"]
     known = Passage("result", '{"guest_id": "g-1"}', "find_guest", step="s")
     assert ended("Ada Moss", known)[0].plan == ()
+    assert ended("Ada Moss", Passage("told", "She is new", user=True)) == []
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ def test_another_thing_than_the_request_names() -> None:
         ("nothing was looked at", (LISTED,), {}),
         ("it is the only one", (saw("list_orders", {"order_ids": ["W1001"]}), LAMP), {}),
         ("no list was seen", (LAMP,), {}),
+        ("the user said more", (LISTED, LAMP, Passage("told", "Yes, that one", user=True)), {}),
         ("nothing tells them apart", (LISTED, LAMP), {"request": "Set the quantity to 6"}),
         ("it is the one, looked at second", (LISTED, LAMP, KETTLE), {"order_id": "W1002"}),
     ],
