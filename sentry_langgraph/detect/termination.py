@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.detect.open_action import gave_up, open_action
 from sentry_langgraph.options import Switch
+from sentry_langgraph.reasons import gives_reason
 from sentry_langgraph.records import Finding, Proposal, Trajectory
 from sentry_langgraph.taxonomy import Label
 
 _REFUSED = frozenset({"refusal", "content_filter", "safety", "blocked", "recitation"})
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
-_IMPOSSIBLE = re.compile(
-    r"\b(?:cannot|can't|can’t|could(?: not|n't|n’t)|unable|not able|not possible|impossible|"
-    r"no longer|not (?:available|allowed|permitted|found|eligible|supported)|"
-    r"do(?:es)?(?: not|n't|n’t) (?:exist|have|allow|support)|"
-    r"there (?:is|are|was|were) no|no such|failed|denied|declined|refused|sorry|unfortunately)\b",
-    re.IGNORECASE,
-)
-
-
-_QUESTIONS = re.compile(r"[^.!?\n]*\?")
-_COURTESY = re.compile(
-    r"\b(?:anything else|something else|any other|help you|be of help|further assist\w*)\b",
-    re.IGNORECASE,
-)
-
-
 _SHORT = 20
 """Lines of ours that are shorter can stand in an answer by chance."""
 
@@ -93,12 +77,6 @@ def _own_words(trajectory: Trajectory) -> str:
         if len(line) > _SHORT:
             text = text.replace(line, " ").replace(line.partition(": ")[2] or line, " ")
     return text
-
-
-def gives_reason(text: str) -> bool:
-    """Whether a final message says why something was not done, or asks the user."""
-    asks = any(not _COURTESY.search(question) for question in _QUESTIONS.findall(text[-1000:]))
-    return asks or bool(_IMPOSSIBLE.search(text))
 
 
 def _finding(proposal: Proposal, pattern: str, detail: str) -> Finding:
