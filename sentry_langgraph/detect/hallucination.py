@@ -10,6 +10,7 @@ from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.detect.choice import unlooked_choice
 from sentry_langgraph.detect.claims import claimed_call
 from sentry_langgraph.detect.flaws import Flaw
+from sentry_langgraph.detect.guessed import guessed_again
 from sentry_langgraph.detect.identifiers import allowed, identifier, left_empty
 from sentry_langgraph.detect.kinds import are_words, wrong_kind
 from sentry_langgraph.detect.unfitting import unfitting_choice
@@ -32,6 +33,7 @@ class HallucinationOptions(DetectorOptions):
         unlooked_choice: A change to one of several candidates of a bare list of ids, of which
             none was looked at, or only one that has nothing of what the request names.
         unrequested_change: A change of a kind that no user and no prompt speaks of.
+        guessed_again: A value that nobody named, right after the same tool found nothing.
         claimed_call: A final message that says a change was made which no tool made.
     """
 
@@ -39,6 +41,7 @@ class HallucinationOptions(DetectorOptions):
     wrong_kind: Switch = True
     unlooked_choice: Switch = True
     unrequested_change: Switch = True
+    guessed_again: Switch = True
     claimed_call: Switch = True
 
 
@@ -83,6 +86,8 @@ class Hallucination:
                 flaw = ungrounded(leaf, kind, call, trajectory)
             if flaw is not None:
                 return flaw
+        if self._options.guessed_again and (flaw := guessed_again(call, trajectory)) is not None:
+            return flaw
         if spec is None or spec.read_only is not False:
             return None
         return self._change(call, trajectory)

@@ -20,9 +20,11 @@ def open_action(trajectory: Trajectory, *, reason: bool) -> Finding | None:
         trajectory: The newest message wants to finish.
         reason: Whether it says why something was not done, or asks the user.
     """
+    alone = bool(trajectory.state.active) and only_request(trajectory)
     for repair in trajectory.state.active:
         held = repair.plan or (repair.label is Label.HALLUCINATION and repair.argument)
-        untried = bool(held) and not _tried(repair.step, trajectory)
+        # in a conversation the answer may come from the user instead
+        untried = bool(held) and alone and not _tried(repair.step, trajectory)
         if repair.owes and (not reason or untried):
             detail = f"`{repair.owes}` was not executed, and is neither done nor given up"
             return _finding(trajectory, "open_action", detail, repair.owes)

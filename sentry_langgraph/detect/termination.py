@@ -7,7 +7,6 @@ and changes that have been made.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Annotated, ClassVar
 
@@ -18,30 +17,12 @@ from sentry_langgraph.detect.open_action import gave_up, open_action
 from sentry_langgraph.detect.overrun import after_finish, completed_again
 from sentry_langgraph.detect.unfinished import never_called, open_todos, unacknowledged_error
 from sentry_langgraph.options import PositiveCount, Switch
+from sentry_langgraph.reasons import gives_reason
 from sentry_langgraph.records import Finding, Proposal, Trajectory
 from sentry_langgraph.taxonomy import Label
 
 _REFUSED = frozenset({"refusal", "content_filter", "safety", "blocked", "recitation"})
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
-_IMPOSSIBLE = re.compile(
-    r"\b(?:cannot|can't|can’t|could(?: not|n't|n’t)|unable|not able|not possible|impossible|"
-    r"no longer|not (?:available|allowed|permitted|found|eligible|supported)|"
-    r"do(?:es)?(?: not|n't|n’t) (?:exist|have|allow|support)|"
-    r"there (?:is|are|was|were) no|no such|failed|denied|declined|refused|sorry|unfortunately)\b",
-    re.IGNORECASE,
-)
-
-
-_QUESTIONS = re.compile(r"[^.!?\n]*\?")
-_COURTESY = re.compile(
-    r"\b(?:anything else|something else|any other|help you|be of help|further assist\w*)\b",
-    re.IGNORECASE,
-)
-
-
-_REASON_READ = 4_000
-"""Characters at the end of an answer in which a reason is looked for."""
-
 _SHORT = 20
 """Lines of ours that are shorter can stand in an answer by chance."""
 
@@ -149,13 +130,6 @@ def _own_words(trajectory: Trajectory) -> str:
         if len(line) > _SHORT:
             text = text.replace(line, " ").replace(line.partition(": ")[2] or line, " ")
     return text
-
-
-def gives_reason(text: str) -> bool:
-    """Whether a final message says why something was not done, or asks the user."""
-    end = text[-1000:]
-    asks = "?" in end and any(not _COURTESY.search(one) for one in _QUESTIONS.findall(end))
-    return asks or bool(_IMPOSSIBLE.search(text[-_REASON_READ:]))
 
 
 def _finding(proposal: Proposal, pattern: str, detail: str) -> Finding:

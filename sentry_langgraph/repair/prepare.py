@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.provenance import Provenance
+from sentry_langgraph.reasons import gives_reason
 from sentry_langgraph.records import (
     Catalog,
     Finding,
@@ -27,6 +28,7 @@ from sentry_langgraph.repair.templates import (
     DEAD_END,
     NOT_DONE_YET,
     OR_GIVE_UP,
+    SAY_WHY,
     STILL_NOT_DONE,
     WITH_WHAT_YOU_HAVE,
 )
@@ -54,6 +56,9 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
         return _with_answer(finding, trajectory)
     if finding.severity is not Severity.HOLD:
         return finding
+    if finding.label is Label.UNKNOWN_TOOL and not finding.suggestion and not finding.advice:
+        said = gives_reason(trajectory.proposal.text)
+        return replace(finding, advice=SAY_WHY) if said else finding
     if finding.label is Label.TERMINATION_MISCALIBRATION:
         return _of_repair(finding, trajectory)
     spec = trajectory.catalog.tools.get(finding.suggestion or finding.tool or "")
@@ -70,7 +75,8 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
     plan = _named_safely(finding.plan or _plan(finding, spec, trajectory))
     if finding.advice:
         return replace(finding, plan=plan)
-    gone = _dead_end(finding, plan, trajectory)
+    gone = finding.tool if finding.pattern == "guessed_again" else None
+    gone = gone or _dead_end(finding, plan, trajectory)
     if gone:
         return replace(finding, plan=(), advice=DEAD_END.format(tool=gone))
     have = _possible(finding, plan, spec, trajectory)

@@ -255,6 +255,9 @@ DEAD_END = (
 )
 """The next step where the way to a value begins with a look-up that has found nothing."""
 
+SAY_WHY = f"{ENDS} in words: say what can't be done, and why, as you have just said it."
+"""The next step where the message with an unknown tool has given the reason already."""
+
 CHOOSE = ". Where you can't tell which one, look at each before you change one"
 """After a next call that has several values to choose from."""
 

@@ -206,6 +206,24 @@ def test_a_way_that_begins_with_nothing_found_is_no_way() -> None:
     assert prepared(invented("list_stays", "guest_id", GUEST), at(done=busy)).plan == (GUEST,)
 
 
+def test_another_guess_gets_the_end_of_the_way() -> None:
+    """No other name will be found either."""
+    made = prepared(invented("find_guest", "guest", pattern="guessed_again"), at())
+    assert "say that what it names was not found. `find_guest` has looked for it" in made.advice
+
+
+def test_a_reason_beside_an_unknown_tool_is_an_answer() -> None:
+    """What the agent has just said is what the user wants to know."""
+    unknown = finding(Label.UNKNOWN_TOOL, tool="nope", detail="there is no tool named `nope`")
+    made = prepared(unknown, at(text="It is shipped, so it cannot be moved. I look further."))
+    assert text_of(made)[1:3] == [
+        "Next: answer the request in words: say what can't be done, and why, as you have just "
+        "said it.",
+        "Then: end there.",
+    ]
+    assert prepared(unknown, at(text="I look further.")) == unknown
+
+
 @pytest.mark.parametrize(
     "one",
     [
