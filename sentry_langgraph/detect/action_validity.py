@@ -22,7 +22,6 @@ from sentry_langgraph.records import (
     ToolSpec,
     Trajectory,
     Violation,
-    reads_as_not_there,
 )
 from sentry_langgraph.signature import call_key
 from sentry_langgraph.taxonomy import Label, Severity
@@ -32,6 +31,11 @@ _RAW_SHOWN = 200
 _VALUE_SHOWN = 60
 
 _FIELD = re.compile(r"[A-Za-z_][\w.\[\]-]{0,119}\Z")
+_NOT_THERE = re.compile(
+    r"\b(?:not found|no such|does(?:n't| not) exist|not available|unavailable|"
+    r"unknown (?:id|key|name)|no longer exists?)\b",
+    re.IGNORECASE,
+)
 
 
 class ActionValidityOptions(DetectorOptions):
@@ -229,7 +233,7 @@ def _unavailable(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Find
         seen = last.observation_of(earlier)
         if seen is None or seen.own or seen.status != "error":
             continue
-        if call_key(earlier, spec) == key and reads_as_not_there(seen.text):
+        if call_key(earlier, spec) == key and _NOT_THERE.search(seen.text[:2000]):
             return Finding(
                 Label.UNAVAILABLE_TARGET,
                 trajectory.proposal.id,
