@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sentry_langgraph.detect.flaws import Flaw, shown
 from sentry_langgraph.records import ToolCall, Trajectory, reads_as_not_there
 from sentry_langgraph.slots import leaves_of, words_of
@@ -14,37 +16,52 @@ _SEARCHED = frozenset(
 """Arguments whose values are made up on purpose: trying another one is what searching is."""
 
 _LONGEST = 80
+_GUESSES = 2
+"""Guesses that found nothing before another one is held."""
 
 
 def guessed_again(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
-    """The flaw of another guess, right after the same tool said that its target is not there."""
-    last = trajectory.steps[-1] if trajectory.steps else None
-    if last is None or all(seen.status != "error" for seen in last.observations):
-        return None
-    refused = any(
-        made.name == call.name
-        and (seen := last.observation_of(made)) is not None
-        and not seen.own
-        and seen.status == "error"
-        and reads_as_not_there(seen.text)
-        for made in last.calls
-    )
-    if not refused:
+    """The flaw of one more guess, after the same tool has found nothing for two others.
+
+    One more try is how names of tables and cities are found; a third is guessing. A value that
+    has a word of the request is another way to say it, and no guess.
+    """
+    if _not_found(call.name, trajectory) < _GUESSES:
         return None
     for leaf in leaves_of(call.args or {}, trajectory.catalog.tools.get(call.name)):
         value = leaf.value
         if not isinstance(value, str) or not 0 < len(value) <= _LONGEST or "enum" in leaf.schema:
             continue
-        if not _SEARCHED.isdisjoint(words_of(leaf.name)) or trajectory.provenance.grounded(value):
+        if not _SEARCHED.isdisjoint(words_of(leaf.name)) or _said(value, trajectory):
             continue
         return Flaw(
             call.index,
             call.name,
             leaf.name,
             "guessed_again",
-            f"`{leaf.name}` is '{shown(value)}', which nobody has named: another guess after the "
-            "first one was not found",
+            f"`{leaf.name}` is '{shown(value)}', which nobody has named: another guess after "
+            "others were not found",
             confidence=0.8,
             owed=False,
         )
     return None
+
+
+def _not_found(tool: str, trajectory: Trajectory) -> int:
+    """How many different calls of a tool in a row, up to the last step, found nothing."""
+    found: set[str] = set()
+    for step in reversed(trajectory.steps):
+        for made in step.calls:
+            seen = step.observation_of(made)
+            if seen is None or seen.own:
+                continue
+            if made.name != tool or seen.status != "error" or not reads_as_not_there(seen.text):
+                return len(found)
+            found.add(str(made.args))
+    return len(found)
+
+
+def _said(value: str, trajectory: Trajectory) -> bool:
+    request = trajectory.task.objective.lower()
+    words = re.findall(r"\w{4,}", value.lower())
+    return any(word in request for word in words) or trajectory.provenance.grounded(value)

@@ -33,7 +33,7 @@ class HallucinationOptions(DetectorOptions):
         unlooked_choice: A change to one of several candidates of a bare list of ids, of which
             none was looked at, or only one that has nothing of what the request names.
         unrequested_change: A change of a kind that no user and no prompt speaks of.
-        guessed_again: A value that nobody named, right after the same tool found nothing.
+        guessed_again: One more value that nobody named, after the same tool found nothing for two.
         claimed_call: A final message that says a change was made which no tool made.
     """
 
