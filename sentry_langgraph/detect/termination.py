@@ -56,11 +56,17 @@ class Termination:
             return (_finding(proposal, "empty", "the final message is empty"),)
         if self._options.cut_off and proposal.stop_reason in _CUT:
             return (_finding(proposal, "cut_off", "the final message was cut off by its length"),)
-        if self._options.open_action:
+        if self._options.open_action and (trajectory.state.active or _failed(trajectory)):
             reason = gives_reason(_own_words(trajectory))
             found = open_action(trajectory, reason=reason) or gave_up(trajectory, reason=reason)
             return (found,) if found is not None else ()
         return ()
+
+
+def _failed(trajectory: Trajectory) -> bool:
+    """Whether the last step ended in an error: only then the words of the answer are read."""
+    last = trajectory.steps[-1:]
+    return any(seen.status == "error" for step in last for seen in step.observations)
 
 
 def _own_words(trajectory: Trajectory) -> str:
