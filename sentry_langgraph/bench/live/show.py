@@ -26,7 +26,7 @@ NOT_SHOWN = (
 def render(found: Sequence[Figures]) -> Group:
     """One table of figures, one of paired differences, and what they don't show."""
     table = _table("A real model on executable tasks", "Domain", "Arm")
-    for name in ("Solved", "Look-up", "Change", "Can't", "Wrong", "Calls", "Tokens", "/ solved"):
+    for name in ("Solved", "Look-up", "Change", "Can't", "Wrong", "Calls", "Tokens", "Each"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in found:
         table.add_row(*_row(one))
@@ -45,7 +45,7 @@ def render(found: Sequence[Figures]) -> Group:
 
 _COLUMNS = (
     "Can't: tasks that can't be done, solved by saying why. Wrong: records changed that should "
-    "not be as they are. Calls: of the model. / solved: tokens for one solved task."
+    "not be as they are. Calls: of the model. Each: tokens for one solved task."
 )
 
 
@@ -73,9 +73,9 @@ def _row(one: Figures) -> list[str]:
 
 
 def _gaps(compared: Compared) -> list[tuple[str, str]]:
-    against = f"{compared.won} won, {compared.lost} lost, McNemar p = {compared.p:.3f}"
     return [
-        ("solved", f"{_gap(compared.solved, 2)}; {against}"),
+        ("solved", _gap(compared.solved, 2)),
+        ("won, lost", f"{compared.won}, {compared.lost} (McNemar p = {compared.p:.3f})"),
         ("wrong changes", _gap(compared.wrong_changes, 2)),
         ("calls", _gap(compared.turns, 1)),
         ("tokens", _gap(compared.tokens, 0)),

@@ -104,6 +104,6 @@ def test_the_tables_say_what_they_do_not_show() -> None:
     Console(file=out, width=80).print(render(figures(RESULTS)))
     text = " ".join(out.getvalue().split())
     assert "9/10" in text
-    assert "6 won, 1 lost" in text
+    assert "6, 1 (McNemar" in text
     assert "+0.50 (" in text
     assert all(line[:60] in text for line in NOT_SHOWN)
