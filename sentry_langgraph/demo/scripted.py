@@ -135,13 +135,15 @@ def _another_way(messages: Sequence[BaseMessage], customer: str) -> ToolCall | N
         return None
     plan = said[-1]
     fits = {
-        "get_order": call("get_order", {"order_id": customer}),
+        "search_orders": call("search_orders", {"text": customer}),
         "find_customer": call("find_customer", {"name": customer}),
     }
     _, _, rest = plan.partition("\nNext: ")
     named = [*_HELPED.findall(plan), *_NAMES.findall(rest)]
-    tried = {c["name"] for m in messages if isinstance(m, AIMessage) for c in m.tool_calls}
-    return next((fits[n] for n in named if n in fits and n not in tried), None)
+    made = [c for m in messages if isinstance(m, AIMessage) for c in m.tool_calls]
+    tried = [(c["name"], c["args"]) for c in made]
+    ways = [fits[name] for name in named if name in fits]
+    return next((way for way in ways if (way["name"], way["args"]) not in tried), None)
 
 
 def _guidance(messages: Sequence[BaseMessage]) -> str:

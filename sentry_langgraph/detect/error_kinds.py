@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from sentry_langgraph.records import Status, reads_as_not_there
+from sentry_langgraph.records import Status
 from sentry_langgraph.taxonomy import Label
 
 _END = 600
@@ -145,9 +145,17 @@ def _kind(text: str) -> Label:
     return next((table.label for table in _KINDS if table.fits(lower)), Label.TOOL_ERROR)
 
 
+_NOT_THERE = re.compile(
+    r"\b(?:not found|no such|does(?:n't| not) exist|not available|unavailable|"
+    r"unknown (?:id|key|name)|no longer exists?)\b",
+    re.IGNORECASE,
+)
+"""Plainer than `records.reads_as_not_there`: what it finds is refused, not only advised on."""
+
+
 def not_there(text: str) -> bool:
     """Whether an error says that what was asked for does not exist.
 
     A service that is not reachable just now says nothing about the target.
     """
-    return reads_as_not_there(text) and classify(text) not in INFRASTRUCTURE
+    return _NOT_THERE.search(text[:2000]) is not None and classify(text) not in INFRASTRUCTURE

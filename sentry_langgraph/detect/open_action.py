@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from sentry_langgraph.detect.conversation import only_request
-from sentry_langgraph.detect.error_kinds import not_there
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.producers import known_values
-from sentry_langgraph.records import Finding, PathStep, ToolSpec, Trajectory
+from sentry_langgraph.records import Finding, PathStep, ToolSpec, Trajectory, reads_as_not_there
 from sentry_langgraph.slots import slot_of
 from sentry_langgraph.taxonomy import Label
 
@@ -52,7 +51,7 @@ def gave_up(trajectory: Trajectory, *, reason: bool) -> Finding | None:
         seen, spec = last.observation_of(call), trajectory.catalog.tools.get(call.name)
         if seen is None or seen.own or seen.status != "error" or spec is None:
             continue
-        if not not_there(seen.text):
+        if not reads_as_not_there(seen.text):
             continue
         for slot in spec.required:
             plan = _way_to(slot, (call.args or {}).get(slot), spec, trajectory)

@@ -13,6 +13,7 @@ from bench.recorded import run, turns, user, write_runs
 from sentry_langgraph.bench.command import app
 from sentry_langgraph.bench.detection import plots
 from sentry_langgraph.bench.detection.report import measure
+from sentry_langgraph.detect import BUILT_IN
 
 
 def words(output: str) -> str:
@@ -53,7 +54,8 @@ def test_writes_what_is_asked_for(directory: Path, tmp_path: Path) -> None:
 def test_settings_and_sources(directory: Path, tmp_path: Path) -> None:
     """Settings come from a file; a source that nothing has is refused."""
     settings = tmp_path / "sentry.yaml"
-    settings.write_text("detectors:\n  - kind: repetition_or_looping\n    enabled: false\n")
+    off = "".join(f"  - {{kind: {kind}, enabled: false}}\n" for kind in BUILT_IN)
+    settings.write_text(f"detectors:\n{off}")
     base = ["detect", "--data", str(directory), "--no-peers"]
     done = CliRunner().invoke(app, [*base, "--config", str(settings)])
     assert done.exit_code == 0, done.output

@@ -244,4 +244,4 @@ def test_giving_up_on_what_was_no_identifier() -> None:
 )
 def test_an_honest_end_passes(value: str, more: dict[str, str]) -> None:
     """An identifier of the user's, an answer without giving up, another kind of error."""
-    assert ended(value, **more) == []
+    assert [one for one in ended(value, **more) if one.pattern == "untried"] == []

@@ -64,7 +64,7 @@ def test_agents_of_one_graph_have_presets_of_their_own() -> None:
     ("tools", "made", "advised"),
     [
         ([execute], ("execute", {"command": "ls"}), True),
-        ([get_order, cancel_order], ("get_order", {"order_id": "o"}), False),
+        ([get_order, cancel_order], ("get_order", {"order_id": "o-17"}), False),
     ],
 )
 def test_the_preset_decides_when_a_repeat_is_advised_on(
@@ -73,7 +73,7 @@ def test_the_preset_decides_when_a_repeat_is_advised_on(
     """The second equal command in a shell, and not the second look at a record."""
     name, args = made
     graph = with_sentry(react_graph(twice(name, **args), tools), {"repair": {"cleanup": "never"}})
-    state = graph.invoke({"messages": [HumanMessage("Look.")]})
+    state = graph.invoke({"messages": [HumanMessage("Look at order o-17.")]})
     said = [message for message in state["messages"] if "sentry" in message.additional_kwargs]
     assert bool(said) is advised
 

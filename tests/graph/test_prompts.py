@@ -147,7 +147,9 @@ def test_a_value_of_the_prompt_is_used_and_another_one_held() -> None:
     """In a running graph."""
     for account, runs in (("ACC-7731", True), ("ACC-9999", False)):
         booked = call("book_item", {"account_id": account})
-        model = ScriptedChatModel(script=[ai("", booked), "I could not book it.", "Not possible."])
+        model = ScriptedChatModel(
+            script=[ai("", booked), "I could not book it.", *["Not possible."] * 2]
+        )
 
         def node(state: MessagesState, model: ScriptedChatModel = model) -> dict[str, Any]:
             answer: AIMessage = model.invoke([SystemMessage(PROMPT), *state["messages"]])

@@ -35,7 +35,10 @@ def run_of(
         success: What the source says.
         error: What each call fails with, where it fails.
     """
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look at my orders."}]
+    named = ", ".join(sorted(set(pattern) - set(".!")))
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": f"Look at my orders {named}, please."}
+    ]
     for place, letter in enumerate(pattern):
         if letter == ".":
             messages.append({"role": "assistant", "content": "Hm."})
