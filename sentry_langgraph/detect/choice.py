@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from sentry_langgraph.detect.conversation import only_request
 from sentry_langgraph.detect.flaws import Flaw, shown
 from sentry_langgraph.detect.identifiers import allowed, identifier
 from sentry_langgraph.provenance import Passage, parsed
 from sentry_langgraph.records import ToolCall, Trajectory
 from sentry_langgraph.slots import leaves_of
+from sentry_langgraph.taxonomy import Severity
 from sentry_langgraph.values import Sought, as_text, sought
 
 PASSAGES_READ = 400
@@ -47,6 +49,8 @@ def unlooked_choice(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
             "unlooked_choice",
             f"`{leaf.name}` is '{shown(leaf.value)}', one of {candidates} candidates, and none of "
             "them was looked at",
+            # in a conversation the user may have settled which one is meant
+            severity=Severity.HOLD if only_request(trajectory) else Severity.ADVISE,
             confidence=0.8,
             advice=look(call, trajectory),
         )
