@@ -81,18 +81,17 @@ class OverExploration:
 
     def __init__(self, options: OverExplorationOptions) -> None:
         self._options = options
-        counts = [count for count in (options.reads_at, options.novelty_at) if count]
-        self._least = min(counts, default=0)
 
     def detect(self, trajectory: Trajectory) -> Iterable[Finding]:
         """At most one finding, when a count is reached; not again while the agent reads on."""
-        steps, calls = trajectory.steps, trajectory.proposal.calls
-        if not self._least or len(steps) + 1 < self._least or not calls:
+        calls = trajectory.proposal.calls
+        least = self._least(trajectory) if calls else 0
+        if not least:
             return ()
         by = _reads(trajectory, calls)
         if not by:
             return ()
-        before = _reads_before(trajectory, self._least - 1)
+        before = _reads_before(trajectory, least - 1)
         if before is None:
             return ()
         if not before.keys.isdisjoint(_keys(trajectory, calls)):
@@ -112,6 +111,16 @@ class OverExploration:
                 )
                 return (_finding(trajectory, "nothing_learned", detail, count, by),)
         return ()
+
+    def _least(self, trajectory: Trajectory) -> int:
+        """The lowest count that can matter for the newest message; 0 where none can."""
+        options, count = self._options, len(trajectory.steps) + 1
+        able: list[int] = []
+        if 0 < options.novelty_at <= count and _in_words(trajectory.proposal.calls):
+            able.append(options.novelty_at)
+        if 0 < options.reads_at <= count and _can_change(trajectory):
+            able.append(options.reads_at)
+        return min(able, default=0)
 
     def _low(self, shares: Sequence[float]) -> bool:
         over = self._options.novelty_over
