@@ -53,7 +53,9 @@ COMMANDS: dict[str, Lazy] = {
         "sentry_langgraph.cli.calibrate:calibrate_command", "Pick thresholds from good runs."
     ),
     "demo": Lazy("sentry_langgraph.demo.command:demo", "Show failures and their repair, offline."),
-    "bench": Lazy("sentry_langgraph.bench.command:app", "Measure what Sentry costs."),
+    "bench": Lazy(
+        "sentry_langgraph.bench.command:app", "Measure what Sentry costs, and how well it does."
+    ),
     "version": Lazy("sentry_langgraph.cli.version:version", "Print the version."),
 }
 """The commands, in the order of the help. Add yours here."""
