@@ -90,6 +90,11 @@ class Observation:
     digest: str
     own: bool = False
 
+    @property
+    def worked(self) -> bool:
+        """Whether the tool ran, and with success."""
+        return not self.own and self.status == "success"
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -215,6 +220,9 @@ class ToolSpec:
         return properties if isinstance(properties, Mapping) else {}
 
 
+_NOTHING_KNOWN = ToolSpec("")
+
+
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """The tools an agent has.
@@ -229,6 +237,10 @@ class Catalog:
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     declared: frozenset[str] = frozenset()
     complete: bool = True
+
+    def spec(self, name: str) -> ToolSpec:
+        """What is known of a tool; of one that is not there, nothing."""
+        return self.tools.get(name, _NOTHING_KNOWN)
 
     def knows(self, name: str) -> bool:
         """Whether a call to `name` can be served."""
@@ -455,9 +467,7 @@ class Trajectory:
         for one in reversed(self.steps):
             if one.id == step:
                 break
-            found |= {
-                seen.name for seen in one.observations if not seen.own and seen.status == "success"
-            }
+            found |= {seen.name for seen in one.observations if seen.worked}
         return frozenset(found)
 
     @property

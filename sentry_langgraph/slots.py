@@ -21,7 +21,9 @@ LEAVES = 200
 """Values of one call that are looked at."""
 
 _DEPTH = 6
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+"""The words of a name in snake, kebab or camel case."""
+
 
 _ID = frozenset("id ids uuid uuids guid guids sku skus isbn iban slug slugs".split())
 _NUMBERED = frozenset(
@@ -76,7 +78,7 @@ class Slot:
 @lru_cache(maxsize=2_048)
 def words_of(name: str) -> tuple[str, ...]:
     """The words of a name in snake, kebab or camel case, lower case and singular."""
-    return tuple(singular(word.lower()) for word in _WORDS.findall(name[:200]))
+    return tuple(singular(word.lower()) for word in NAME_WORDS.findall(name[:200]))
 
 
 @lru_cache(maxsize=4_096)
@@ -94,7 +96,7 @@ def singular(word: str) -> str:
 @lru_cache(maxsize=2_048)
 def slot_of(name: str) -> Slot:
     """What an argument is, as far as its name says it."""
-    raw = tuple(word.lower() for word in _WORDS.findall(name[:200]))
+    raw = tuple(word.lower() for word in NAME_WORDS.findall(name[:200]))
     if not raw:
         return Slot(name, "other")
     last, before = raw[-1], tuple(singular(word) for word in raw[:-1])

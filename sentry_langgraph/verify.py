@@ -20,7 +20,6 @@ from sentry_langgraph.records import (
     PathStep,
     Step,
     ToolCall,
-    ToolSpec,
     Trajectory,
 )
 from sentry_langgraph.relevance import comparable, serves
@@ -144,7 +143,7 @@ def _serves(step: Step, trajectory: Trajectory) -> bool:
 
 def _call_meets(repair: ActiveRepair, step: Step, call: ToolCall, trajectory: Trajectory) -> bool:
     result = step.observation_of(call)
-    if result is None or result.own or result.status != "success":
+    if result is None or not result.worked:
         return False
     if repair.pattern in _ANSWERED_PATTERNS and not repair.owes:
         return repair.pattern == "claimed_call" and call.name == repair.tool
@@ -154,7 +153,7 @@ def _call_meets(repair: ActiveRepair, step: Step, call: ToolCall, trajectory: Tr
     if repair.owes:
         return call.name == repair.owes
     if repair.related:
-        spec = trajectory.catalog.tools.get(call.name, ToolSpec(call.name))
+        spec = trajectory.catalog.spec(call.name)
         if call_key(call, spec) in repair.related:
             return False
         return spec.read_only is False or result.digest not in _loop_results(repair, trajectory)
@@ -182,12 +181,11 @@ def _grounded(repair: ActiveRepair, step: Step, call: ToolCall, trajectory: Traj
 
 def _loop_results(repair: ActiveRepair, trajectory: Trajectory) -> frozenset[str]:
     """Digests of what the loop's calls gave: a look-up that gives one of them is not new."""
-    unknown = ToolSpec("")
     return frozenset(
         result.digest
         for step in trajectory.steps
         for call in step.calls
-        if call_key(call, trajectory.catalog.tools.get(call.name, unknown)) in repair.related
+        if call_key(call, trajectory.catalog.spec(call.name)) in repair.related
         and (result := step.observation_of(call)) is not None
         and not result.own
     )
@@ -216,7 +214,7 @@ def _path(
     for step in following:
         for call in step.calls:
             result = step.observation_of(call)
-            worked = result is not None and not result.own and result.status == "success"
+            worked = result is not None and result.worked
             known = call.name in trajectory.catalog.tools
             if (
                 result is not None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from sentry_langgraph.config.presets import PresetName
 from sentry_langgraph.detect.access import COMMANDS
+from sentry_langgraph.detect.naming import words_of
 from sentry_langgraph.records import Catalog, ToolSpec
 
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _RUNS = frozenset("bash shell sh terminal console sql python repl execute exec run command".split())
 _SCRIPTS = frozenset({"code", "script", "input", "query", "program", *COMMANDS})
 _SEARCHES = frozenset("search find lookup look query browse retrieve wiki wikipedia web".split())
@@ -60,12 +59,10 @@ def choose(catalog: Catalog) -> Preset:
     return Preset("chat", "no tool says more of its environment")
 
 
-def _words(name: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _WORDS.findall(name))
-
-
 def _finishes(spec: ToolSpec) -> bool:
-    return spec.finish or (not _FINISHES.isdisjoint(_words(spec.name)) and len(spec.arguments) <= 1)
+    return spec.finish or (
+        not _FINISHES.isdisjoint(words_of(spec.name)) and len(spec.arguments) <= 1
+    )
 
 
 def _runs_commands(spec: ToolSpec) -> bool:
@@ -73,11 +70,11 @@ def _runs_commands(spec: ToolSpec) -> bool:
     if not COMMANDS.isdisjoint(names):
         return True
     one_script = len(names) == 1 and not _SCRIPTS.isdisjoint(names)
-    return one_script and spec.read_only is None and not _RUNS.isdisjoint(_words(spec.name))
+    return one_script and spec.read_only is None and not _RUNS.isdisjoint(words_of(spec.name))
 
 
 def _searches(spec: ToolSpec) -> bool:
-    return not _SEARCHES.isdisjoint(_words(spec.name)) and any(
+    return not _SEARCHES.isdisjoint(words_of(spec.name)) and any(
         schema.get("type", "string") == "string" and not _is_id(name)
         for name, schema in spec.arguments.items()
         if isinstance(schema, dict)
@@ -85,8 +82,8 @@ def _searches(spec: ToolSpec) -> bool:
 
 
 def _is_id(name: str) -> bool:
-    words = _WORDS.findall(name)
-    return bool(words) and words[-1].lower() in _IDS
+    words = words_of(name)
+    return bool(words) and words[-1] in _IDS
 
 
 def _named(specs: list[ToolSpec]) -> str:

@@ -23,7 +23,6 @@ _SAYS: Mapping[Label, str] = {
     Label.RATE_LIMITED: "`{tool}` refuses for too many requests ({count} in a row)",
     Label.AUTH_OR_CONFIG: "`{tool}` has no valid access or is not set up",
 }
-_UNKNOWN = ToolSpec("")
 
 
 class EnvironmentOptions(DetectorOptions):
@@ -72,7 +71,7 @@ class Environment:
     ) -> Iterator[Finding]:
         for seen in failures:
             tool = _tool_of(seen, trajectory)
-            if trajectory.catalog.tools.get(tool, _UNKNOWN).polling:
+            if trajectory.catalog.spec(tool).polling:
                 continue
             label = classify(seen.text, seen.status)
             if label is Label.TOOL_ERROR:
@@ -103,7 +102,7 @@ class Environment:
         failed = _call_of(seen, trajectory)
         if failed is None or failed.args is None:
             return
-        spec = trajectory.catalog.tools.get(failed.name, _UNKNOWN)
+        spec = trajectory.catalog.spec(failed.name)
         if spec.read_only is not False:
             return  # a look-up costs little, and its repeats are counted as a loop
         key = call_key(failed, spec)

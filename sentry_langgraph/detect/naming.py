@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sentry_langgraph.slots import NAME_WORDS
+
 _READS = frozenset(
     "get list search find read fetch query lookup look check view show describe count browse "
     "retrieve inspect calculate compute compare validate verify select ls cat grep head tail "
@@ -23,13 +25,12 @@ _CHANGES = frozenset(
     "link unlink attach detach import sync swap rebook configure mark escalate "
     "extend postpone reschedule reserve".split()
 )
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NAMESPACES = re.compile(r"__|[./:]")
 
 
 def words_of(name: str) -> list[str]:
     """The words of a tool's name, in lower case."""
-    return [word.lower() for word in _WORDS.findall(name)]
+    return [word.lower() for word in NAME_WORDS.findall(name)]
 
 
 def reads_by_name(name: str) -> bool | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sentry_langgraph.detect.conversation import only_request
+from sentry_langgraph.detect.unfinished import finding
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.producers import known_values
 from sentry_langgraph.records import Finding, PathStep, ToolSpec, Trajectory, reads_as_not_there
@@ -26,10 +27,10 @@ def open_action(trajectory: Trajectory, *, reason: bool) -> Finding | None:
         untried = bool(held) and alone and not _tried(repair.step, trajectory)
         if repair.owes and (not reason or untried):
             detail = f"`{repair.owes}` was not executed, and is neither done nor given up"
-            return _finding(trajectory, "open_action", detail, repair.owes)
+            return finding(trajectory, "open_action", detail, tool=repair.owes)
         if untried and repair.tool and (reason or not _saw_anything(trajectory)):
             detail = "nothing was looked up, and the way to what is missing was not tried"
-            return _finding(trajectory, "untried", detail, repair.tool)
+            return finding(trajectory, "untried", detail, tool=repair.tool)
     return None
 
 
@@ -57,7 +58,7 @@ def gave_up(trajectory: Trajectory, *, reason: bool) -> Finding | None:
             plan = _way_to(slot, (call.args or {}).get(slot), spec, trajectory)
             if plan is not None:
                 detail = f"`{slot}` of `{call.name}` was no known one, and a tool yields it"
-                return _finding(trajectory, "untried", detail, call.name, plan)
+                return finding(trajectory, "untried", detail, tool=call.name, plan=plan)
     return None
 
 
@@ -77,11 +78,7 @@ def _way_to(
 
 def _saw_anything(trajectory: Trajectory) -> bool:
     """Whether any tool has given a result in this task: without one an answer is made up."""
-    return any(
-        not seen.own and seen.status == "success"
-        for step in trajectory.steps
-        for seen in step.observations
-    )
+    return any(seen.worked for step in trajectory.steps for seen in step.observations)
 
 
 def _tried(step: str, trajectory: Trajectory) -> bool:
@@ -92,19 +89,3 @@ def _tried(step: str, trajectory: Trajectory) -> bool:
         if any(not seen.own for seen in one.observations):
             return True
     return True
-
-
-def _finding(
-    trajectory: Trajectory, pattern: str, detail: str, tool: str, plan: tuple[PathStep, ...] = ()
-) -> Finding:
-    label = Label.TERMINATION_MISCALIBRATION
-    return Finding(
-        label,
-        trajectory.proposal.id,
-        key=f"{label}:{pattern}:{tool}",
-        confidence=0.8,
-        detail=detail,
-        tool=tool,
-        pattern=pattern,
-        plan=plan,
-    )

@@ -16,11 +16,9 @@ from sentry_langgraph.detect.access import COMMANDS, access_of
 from sentry_langgraph.detect.base import DetectorOptions, Threshold
 from sentry_langgraph.detect.novelty import words_of
 from sentry_langgraph.options import Count, PositiveCount, Share
-from sentry_langgraph.records import Finding, Step, ToolCall, ToolSpec, Trajectory
+from sentry_langgraph.records import Finding, Step, ToolCall, Trajectory
 from sentry_langgraph.signature import call_key
 from sentry_langgraph.taxonomy import Label, Severity
-
-_UNKNOWN = ToolSpec("")
 
 
 class OverExplorationOptions(DetectorOptions):
@@ -156,8 +154,8 @@ def _in_words(calls: Sequence[ToolCall]) -> bool:
 
 
 def _keys(trajectory: Trajectory, calls: Sequence[ToolCall]) -> frozenset[str]:
-    tools = trajectory.catalog.tools
-    return frozenset(call_key(call, tools.get(call.name, _UNKNOWN)) for call in calls)
+    catalog = trajectory.catalog
+    return frozenset(call_key(call, catalog.spec(call.name)) for call in calls)
 
 
 def _new_words(reads: _Reads, over: int, low: float) -> list[float]:
@@ -186,7 +184,7 @@ def _reads(trajectory: Trajectory, calls: Sequence[ToolCall]) -> frozenset[str]:
     """
     by: set[str] = set()
     for call in calls:
-        spec = trajectory.catalog.tools.get(call.name, _UNKNOWN)
+        spec = trajectory.catalog.spec(call.name)
         reads, known_by = access_of(call, spec)
         if not reads or spec.batch or spec.polling or spec.finish:
             return frozenset()
@@ -227,7 +225,7 @@ def _reads_before(trajectory: Trajectory, least: int) -> _Reads | None:
 def _aside(trajectory: Trajectory, calls: Sequence[ToolCall]) -> bool:
     """Whether a step is batch reading or polling, which neither counts nor ends a stretch."""
     for call in calls:
-        spec = trajectory.catalog.tools.get(call.name, _UNKNOWN)
+        spec = trajectory.catalog.spec(call.name)
         if not (spec.batch or spec.polling) or access_of(call, spec).reads is False:
             return False
     return True

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sentry_langgraph.detect.naming import words_of
-from sentry_langgraph.detect.unfinished import finding, spec_of
+from sentry_langgraph.detect.unfinished import finding
 from sentry_langgraph.provenance import leaves
 from sentry_langgraph.records import Finding, ToolCall, ToolSpec, Trajectory
 from sentry_langgraph.signature import call_key
@@ -34,13 +34,13 @@ def after_finish(trajectory: Trajectory) -> Finding | None:
     """The task was ended with success, and the agent makes further calls."""
     for step in reversed(trajectory.steps[-_RECENT:]):
         for call in step.calls:
-            if not spec_of(call, trajectory).finish:
+            if not trajectory.catalog.spec(call.name).finish:
                 continue
             seen = step.observation_of(call)
-            if seen is None or seen.own or seen.status != "success":
+            if seen is None or not seen.worked:
                 continue
             calls = trajectory.proposal.calls
-            reads = all(spec_of(made, trajectory).read_only is True for made in calls)
+            reads = all(trajectory.catalog.spec(made.name).read_only is True for made in calls)
             return finding(
                 trajectory,
                 "after_finish",
@@ -66,7 +66,7 @@ def completed_again(trajectory: Trajectory, hold_at: int) -> Finding | None:
             as `enable_…`, does no harm twice, and is left to the counting of loops.
     """
     for call in trajectory.proposal.calls:
-        spec = spec_of(call, trajectory)
+        spec = trajectory.catalog.spec(call.name)
         if spec.read_only is not False or spec.idempotent or spec.batch or spec.polling:
             continue
         if not call.args or not _names_a_target(call.args) or _turns(call.name):
@@ -98,7 +98,7 @@ def _done_before(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> list
     for step in reversed(trajectory.steps):
         for earlier in reversed(step.calls):
             seen = step.observation_of(earlier)
-            if seen is None or seen.own or spec_of(earlier, trajectory).read_only is True:
+            if seen is None or seen.own or trajectory.catalog.spec(earlier.name).read_only is True:
                 continue
             same = earlier.name == call.name and call_key(earlier, spec) == key
             if same and seen.status == "success":

@@ -14,7 +14,7 @@ from typing import ClassVar
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.options import Switch
 from sentry_langgraph.provenance import leaves
-from sentry_langgraph.records import Finding, ToolCall, ToolSpec, Trajectory
+from sentry_langgraph.records import Finding, ToolCall, Trajectory
 from sentry_langgraph.taxonomy import Label, Severity
 
 _LOOKED_AT = 1_000
@@ -118,7 +118,7 @@ def _stopped(trajectory: Trajectory) -> Iterator[Finding]:
     }:
         return
     for call in calls:
-        spec = _spec(call, trajectory)
+        spec = trajectory.catalog.spec(call.name)
         if spec.polling or spec.finish or _WAITS.search(call.name.lower()):
             return
     yield _finding(
@@ -141,7 +141,7 @@ def _other_tool(text: str, trajectory: Trajectory) -> Finding | None:
     called = {call.name for call in calls}
     if not named.isdisjoint(called):
         return None
-    changing = [call for call in calls if _spec(call, trajectory).read_only is False]
+    changing = [call for call in calls if trajectory.catalog.spec(call.name).read_only is False]
     meant = tools[announced[0]]
     if not changing and meant.read_only is not True:
         # looking something up before the announced change is no contradiction
@@ -180,7 +180,7 @@ def _other_entity(text: str, trajectory: Trajectory) -> Finding | None:
             continue
         if any(_form(other) == form and _plain(other) in values for other in spoken):
             continue
-        changes = _spec(call, trajectory).read_only is False
+        changes = trajectory.catalog.spec(call.name).read_only is False
         return _finding(
             trajectory,
             "entity",
@@ -219,10 +219,6 @@ _DATED = re.compile(r"\d{1,4}-\d{1,2}(?:-\d{1,4})?|\d+(?:st|nd|rd|th|am|pm|[KMGT
 
 def _letters(found: re.Match[str]) -> str:
     return "A" * len(found[0]) if found[0].isupper() else found[0].lower()
-
-
-def _spec(call: ToolCall, trajectory: Trajectory) -> ToolSpec:
-    return trajectory.catalog.tools.get(call.name) or ToolSpec(call.name)
 
 
 def _finding(

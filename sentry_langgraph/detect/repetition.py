@@ -25,7 +25,6 @@ from sentry_langgraph.detect.stretch import (
     periodic,
     rows,
     since_last_change,
-    spec_of,
     stale,
     streak,
 )
@@ -154,7 +153,7 @@ class Repetition:
             (call, spec)
             for call in trajectory.proposal.calls
             if call.args is not None
-            and not (spec := spec_of(trajectory, call.name)).polling
+            and not (spec := trajectory.catalog.spec(call.name)).polling
             and Label.REPETITION_OR_LOOPING not in spec.exempt
         ]
         if not proposed:

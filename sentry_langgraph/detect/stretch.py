@@ -19,8 +19,6 @@ from sentry_langgraph.records import Observation, Step, ToolCall, ToolSpec, Traj
 from sentry_langgraph.signature import call_key, digest
 from sentry_langgraph.taxonomy import Label
 
-UNKNOWN = ToolSpec("")
-
 _NUMBERS = re.compile(r"\d+")
 
 
@@ -70,11 +68,6 @@ class Stale:
     reworded: bool = False
 
 
-def spec_of(trajectory: Trajectory, name: str) -> ToolSpec:
-    """What is known of a tool."""
-    return trajectory.catalog.tools.get(name, UNKNOWN)
-
-
 def executed(trajectory: Trajectory) -> list[Seen]:
     """The calls of the window, oldest first. Equal results have equal digests."""
     made: list[Seen] = []
@@ -92,7 +85,7 @@ def _seen(
     call: ToolCall,
     latest: dict[str, tuple[str, Observation]],
 ) -> Seen:
-    spec = spec_of(trajectory, call.name)
+    spec = trajectory.catalog.spec(call.name)
     key = call_key(call, spec)
     result = step.observation_of(call)
     failed = result is not None and result.status == "error"

@@ -71,7 +71,7 @@ def _written(trajectory: Trajectory) -> Iterator[tuple[ToolCall, list[tuple[str,
             if not items:
                 continue
             seen = step.observation_of(call)
-            if seen is not None and not seen.own and seen.status == "success":
+            if seen is not None and seen.worked:
                 yield call, items
 
 

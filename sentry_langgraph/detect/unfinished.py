@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection
 
 from sentry_langgraph.detect.todos import todos_of
-from sentry_langgraph.records import Finding, Observation, Step, ToolCall, ToolSpec, Trajectory
+from sentry_langgraph.records import Finding, Observation, Step, ToolCall, Trajectory
 from sentry_langgraph.taxonomy import Label
 
 _SHOWN = 3
@@ -72,7 +72,7 @@ def unacknowledged_error(trajectory: Trajectory) -> Finding | None:
     text = trajectory.proposal.text[-_LOOKED_AT:]
     if call is None or _FAULT.search(text) or _ASKS.search(text):
         return None
-    if spec_of(call, trajectory).read_only is not False and not _CLAIMS.search(text):
+    if trajectory.catalog.spec(call.name).read_only is not False and not _CLAIMS.search(text):
         return None
     return finding(
         trajectory,
@@ -133,7 +133,7 @@ def never_called(
 
 
 def _worked(seen: Observation | None) -> bool:
-    return seen is not None and not seen.own and seen.status == "success"
+    return seen is not None and seen.worked
 
 
 def finding(
@@ -156,11 +156,6 @@ def finding(
         pattern=pattern,
         **fields,  # type: ignore[arg-type]
     )
-
-
-def spec_of(call: ToolCall, trajectory: Trajectory) -> ToolSpec:
-    """What is known of the tool that a call names."""
-    return trajectory.catalog.tools.get(call.name) or ToolSpec(call.name)
 
 
 def _clip(text: str) -> str:

@@ -86,13 +86,11 @@ def _seen(value: object, trajectory: Trajectory) -> tuple[list[Any], list[Passag
 
 
 def _asked(call: ToolCall, trajectory: Trajectory) -> frozenset[str]:
-    """Words of all that users said that can tell one candidate from another."""
+    """Words of the request that can tell one candidate from another."""
     given = {str(value) for value in (call.args or {}).values()}
     spec = trajectory.catalog.tools[call.name]
     own = _stems(" ".join([*words_of(call.name), spec.description, *given]))
-    read = islice(trajectory.provenance.passages(), PASSAGES_READ)
-    told = [passage.text for passage in read if passage.kind == "told" and passage.user]
-    return _stems(" ".join([trajectory.task.objective, *told])) - own
+    return _stems(trajectory.task.objective) - own
 
 
 def _told(passage: Passage) -> frozenset[str]:

@@ -123,7 +123,7 @@ def partial_answer(finding: Finding, steps: Sequence[Step], task: Task) -> str:
     for step in steps:
         for call in step.calls:
             result = step.observation_of(call)
-            if result is not None and not result.own and result.status == "success":
+            if result is not None and result.worked:
                 counts[call.name] = counts.get(call.name, 0) + 1
     done = ", ".join(
         f"`{name}`" + (f" {count} times" if count > 1 else "") for name, count in counts.items()

@@ -127,7 +127,7 @@ def answer_at(trajectory: Trajectory) -> tuple[str, str] | None:
     asked = _asked(trajectory.task.objective[-_REQUEST_READ:])
     for step in reversed(trajectory.steps):
         for seen in reversed(step.observations):
-            if seen.own or seen.status != "success":
+            if not seen.worked:
                 continue
             for key, _ in fields(seen.text):
                 named = slot_of(key).kind not in ("id", "number") and words_of(key)[-1:]

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from sentry_langgraph.detect.base import Detector, DetectorOptions
 from sentry_langgraph.detect.novelty import same_text
-from sentry_langgraph.records import Finding, ToolSpec, Trajectory
+from sentry_langgraph.records import Finding, Trajectory
 from sentry_langgraph.runner.step import AgentStep
 from sentry_langgraph.signature import call_key, digest
 from sentry_langgraph.taxonomy import Label, Severity
@@ -80,7 +80,7 @@ def _flagged(step: AgentStep, trajectory: Trajectory) -> Iterable[Finding]:
             ),
         )
     if step.accepted_by_environment is False:
-        spec = trajectory.catalog.tools.get(call.name, ToolSpec(call.name))
+        spec = trajectory.catalog.spec(call.name)
         key = call_key(call, spec)
         return (
             Finding(
@@ -149,7 +149,7 @@ class ResultAware:
         if not found or self.result is None or not trajectory.proposal.calls:
             return found
         call = trajectory.proposal.calls[0]
-        spec = trajectory.catalog.tools.get(call.name, ToolSpec(call.name))
+        spec = trajectory.catalog.spec(call.name)
         key = call_key(call, spec)
         results = [
             seen
