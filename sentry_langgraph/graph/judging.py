@@ -16,6 +16,7 @@ from langchain_core.runnables import RunnableConfig
 from sentry_langgraph import ledger
 from sentry_langgraph.decisions import SoftRepair, Suppress, Verify
 from sentry_langgraph.graph.scene import Guard
+from sentry_langgraph.graph.sends import soft_payload
 from sentry_langgraph.graph.sight import seen_again
 from sentry_langgraph.judge import Diagnosis, Flow, Judges, confirm_recovery, diagnose
 from sentry_langgraph.judge import worded as word
@@ -82,18 +83,16 @@ class Judging:
                     events.append(ledger.suppressed(held_back, seen.task, reason, **context))
                 case SoftRepair(acted_on, hold):
                     shown = seen.state.guidance.get(acted_on.key, ())
-                    return events, {
-                        "finding": acted_on.to_dict(),
-                        "loop": payload["loop"],
-                        "task": payload["task"],
-                        "model": payload["model"],
-                        "hold": hold,
-                        "answers": [],
-                        "events": [ledger.failure(acted_on, seen.task, **context)],
-                        "removed": list(shown) if gate.replaces else [],
-                        "context": context,
-                        "goto": payload["back"] if hold else None,
-                    }
+                    return events, soft_payload(
+                        acted_on,
+                        seen.task,
+                        loop=payload["loop"],
+                        model=payload["model"],
+                        removed=shown if gate.replaces else (),
+                        context=context,
+                        hold=hold,
+                        back=payload["back"],
+                    )
         return events, None
 
     def reviewed(self, payload: Payload, config: RunnableConfig) -> Flow[list[Event]]:

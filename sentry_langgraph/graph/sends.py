@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -166,21 +166,57 @@ def _repaired_message(guard: Guard, scene: Scene) -> tuple[tuple[ToolCall, ...],
 
 def soft(guard: Guard, scene: Scene, finding: Finding, *, hold: bool, held: frozenset[int]) -> Send:
     """Guidance to be worded with the lessons that match."""
-    payload = {
-        "finding": finding.to_dict(),
-        "loop": guard.loop.router,
-        "task": _plain(scene.task),
-        "model": _model_name(scene.message),
-        "hold": hold,
-        "answers": [
-            {"id": call.id, "name": call.name} for call in scene.calls if call.index in held
-        ],
-        "events": [ledger.failure(finding, scene.task, **scene.context)],
-        "removed": _shown_before(guard, scene, finding.key),
-        "context": scene.context,
-        "goto": _back(guard) if hold else None,
-    }
+    payload = soft_payload(
+        finding,
+        scene.task,
+        loop=guard.loop.router,
+        model=_model_name(scene.message),
+        answers=[{"id": call.id, "name": call.name} for call in scene.calls if call.index in held],
+        removed=_shown_before(guard, scene, finding.key),
+        context=scene.context,
+        hold=hold,
+        back=_back(guard),
+    )
     return Send(SOFT, payload)
+
+
+def soft_payload(
+    finding: Finding,
+    task: Task,
+    *,
+    loop: str,
+    model: str | None,
+    removed: Sequence[str],
+    context: Mapping[str, Any],
+    hold: bool,
+    back: str,
+    answers: Sequence[Mapping[str, str]] = (),
+) -> dict[str, Any]:
+    """What the node of soft repairs takes.
+
+    Args:
+        finding: The failure.
+        task: The task.
+        loop: The router of the guarded loop.
+        model: The chat model's name.
+        removed: Older guidance that the new one replaces.
+        context: Where it happened.
+        hold: Whether the calls, or the wish to finish, don't go through.
+        back: Where a hold goes.
+        answers: The held calls.
+    """
+    return {
+        "finding": finding.to_dict(),
+        "loop": loop,
+        "task": _plain(task),
+        "model": model,
+        "hold": hold,
+        "answers": list(answers),
+        "events": [ledger.failure(finding, task, **context)],
+        "removed": list(removed),
+        "context": context,
+        "goto": back if hold else None,
+    }
 
 
 def reminder(guard: Guard, scene: Scene, owed: Sequence[ActiveRepair]) -> Send:
