@@ -16,6 +16,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal, TypeAlias
 
+import orjson
+
 from sentry_langgraph.values import Sought, sought
 
 Kind: TypeAlias = Literal["told", "result", "given"]
@@ -191,6 +193,14 @@ def _backwards(kept: Sequence[Passage]) -> Iterator[Passage]:
 
 def _placed(passage: Passage, place: int) -> Passage:
     return replace(passage, place=place)
+
+
+def written(args: Mapping[str, Any]) -> str:
+    """The arguments of a call as JSON: the text of a `given` passage."""
+    try:
+        return orjson.dumps(args, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    except (TypeError, ValueError):  # such as an integer of more than 64 bits
+        return json.dumps(args, default=str, ensure_ascii=False)
 
 
 def keys_of(passage: Passage, wanted: Sought) -> tuple[str, ...]:

@@ -107,7 +107,10 @@ class Step:
 
     def observation_of(self, call: ToolCall) -> Observation | None:
         """The result of `call`, or None where none came back."""
-        return next((o for o in self.observations if o.call_id == call.id), None)
+        for seen in self.observations:
+            if seen.call_id == call.id:
+                return seen
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +189,8 @@ class ToolSpec:
         advise_at: Identical calls before advice, for this tool; None is the detector's.
         hold_at: Identical calls before one is held, for this tool; None is the detector's.
         known_by: How `read_only` is known: `configuration`, `hint`, `name`, or empty.
+        required: The names of the arguments that the schema demands.
+        arguments: The schema of each argument, by name.
     """
 
     name: str
@@ -204,20 +209,16 @@ class ToolSpec:
     advise_at: int | None = None
     hold_at: int | None = None
     known_by: Literal["configuration", "hint", "name", ""] = ""
+    required: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    arguments: Mapping[str, Any] = field(init=False, repr=False, compare=False)
 
-    @property
-    def required(self) -> tuple[str, ...]:
-        """The names of the arguments that the schema demands."""
+    def __post_init__(self) -> None:
         required = self.parameters.get("required")
-        if not isinstance(required, list | tuple):
-            return ()
-        return tuple(name for name in required if isinstance(name, str))
-
-    @property
-    def arguments(self) -> Mapping[str, Any]:
-        """The schema of each argument, by name."""
+        listed = required if isinstance(required, list | tuple) else ()
         properties = self.parameters.get("properties")
-        return properties if isinstance(properties, Mapping) else {}
+        given = properties if isinstance(properties, Mapping) else {}
+        object.__setattr__(self, "required", tuple(n for n in listed if isinstance(n, str)))
+        object.__setattr__(self, "arguments", given)
 
 
 _NOTHING_KNOWN = ToolSpec("")
@@ -232,11 +233,17 @@ class Catalog:
         declared: Names that exist outside the tool node (structured output, provider tools,
             tools that a middleware serves): never unknown, and not checked.
         complete: Whether these are all; where False, no name is unknown.
+        finishing: Names of the tools that end a task.
     """
 
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     declared: frozenset[str] = frozenset()
     complete: bool = True
+    finishing: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = tuple(name for name, spec in self.tools.items() if spec.finish)
+        object.__setattr__(self, "finishing", names)
 
     def spec(self, name: str) -> ToolSpec:
         """What is known of a tool; of one that is not there, nothing."""

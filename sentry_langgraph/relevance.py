@@ -72,10 +72,15 @@ def comparable(objective: str) -> bool:
 
 def said(step: Step | Proposal) -> Said:
     """The words of a step."""
+    return Said(given(step), words(step.text))
+
+
+def given(step: Step | Proposal) -> frozenset[str]:
+    """The words of the arguments of a step's calls."""
     args: frozenset[str] = frozenset()
     for call in step.calls:
         args |= _of_args(call)
-    return Said(args, words(step.text))
+    return args
 
 
 def _of_args(call: ToolCall) -> frozenset[str]:

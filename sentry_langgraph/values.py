@@ -77,7 +77,7 @@ class Sought:
         lowered = text.lower()
         if self.core in lowered and self._loosely(lowered):
             return True
-        return self._rewritten(lowered)
+        return bool(self.phone or self.date or self.amounts) and self._rewritten(lowered)
 
     def _loosely(self, lowered: str) -> bool:
         if self.digits and _digit_run(self.digits, lowered):
@@ -87,11 +87,7 @@ class Sought:
         return _found(_loose_pattern(self.pieces), lowered)
 
     def _rewritten(self, lowered: str) -> bool:
-        if (
-            self.phone
-            and self.phone[-2:] in lowered
-            and _found(_phone_pattern(self.phone), lowered)
-        ):
+        if self.phone and self.phone[-2:] in lowered and _phone(self.phone, lowered):
             return True
         if self.date and str(self.date[2]) in lowered and _found(_date_pattern(self.date), lowered):
             return True
@@ -192,10 +188,19 @@ def _loose_pattern(pieces: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(between.join(map(re.escape, pieces)))
 
 
+def _phone(digits: str, text: str) -> bool:
+    """Whether a telephone number stands in a text, however its digits are set apart."""
+    local = digits[-10:]
+    together = "".join(text.split())
+    for mark in "().-":
+        together = together.replace(mark, "")
+    # a pattern is dear to build, and few texts have the digits at all
+    return local in together and _found(_phone_pattern(local), text)
+
+
 @lru_cache(maxsize=64)
 def _phone_pattern(digits: str) -> re.Pattern[str]:
-    local = digits[-10:] if len(digits) > 10 else digits
-    return re.compile(r"[\s().-]{0,3}".join(local))
+    return re.compile(r"[\s().-]{0,3}".join(digits))
 
 
 @lru_cache(maxsize=64)

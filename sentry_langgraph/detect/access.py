@@ -40,9 +40,10 @@ def _by_command(call: ToolCall, spec: ToolSpec) -> bool | None:
     args = call.args
     if not args:
         return None
-    for name, value in args.items():
-        if isinstance(value, str) and str(name).lower() in COMMANDS:
-            return reads_by_command(value)
+    if not COMMANDS.isdisjoint(map(str.lower, args)):
+        for name, value in args.items():
+            if isinstance(value, str) and name.lower() in COMMANDS:
+                return reads_by_command(value)
     if spec.read_only is None and len(args) == 1:
         value = next(iter(args.values()))
         if isinstance(value, str):

@@ -19,7 +19,6 @@ from sentry_langgraph.detect.written_call import written_call
 from sentry_langgraph.options import Switch
 from sentry_langgraph.records import (
     Finding,
-    Step,
     ToolCall,
     ToolSpec,
     Trajectory,
@@ -69,9 +68,10 @@ class ActionValidity:
                 yield finding
         if proposal.finish and not proposal.calls:
             yield from _written(trajectory)
-        if proposal.finish or proposal.calls:
+        if proposal.wants_structured and (proposal.finish or proposal.calls):
             yield from _structured(trajectory)
-        yield from _lost_results(trajectory)
+        if (lost := _lost_results(trajectory)) is not None:
+            yield lost
 
     def _check(self, call: ToolCall, trajectory: Trajectory) -> Finding | None:
         catalog, step = trajectory.catalog, trajectory.proposal.id
@@ -270,7 +270,7 @@ def _structured(trajectory: Trajectory) -> Iterator[Finding]:
         (seen for seen in proposal.answered if seen.status == "error" and seen.name not in known),
         None,
     )
-    if proposal.wants_structured and not proposal.structured and refused is not None:
+    if not proposal.structured and refused is not None:
         yield Finding(
             Label.STRUCTURED_OUTPUT_INVALID,
             proposal.id,
@@ -282,21 +282,20 @@ def _structured(trajectory: Trajectory) -> Iterator[Finding]:
         )
 
 
-def _lost_results(trajectory: Trajectory) -> Iterator[Finding]:
-    if not trajectory.steps:
-        return
-    last: Step = trajectory.steps[-1]
-    if not last.observations:
-        return
+def _lost_results(trajectory: Trajectory) -> Finding | None:
+    last = trajectory.steps[-1] if trajectory.steps else None
+    if last is None or not last.observations:
+        return None
     lost = [call for call in last.calls if last.observation_of(call) is None]
-    if lost:
-        names = sorted({call.name for call in lost})
-        yield Finding(
-            Label.NO_OBSERVABLE_OUTPUT,
-            trajectory.proposal.id,
-            key=f"{Label.NO_OBSERVABLE_OUTPUT}:{last.id}",
-            severity=Severity.ADVISE,
-            detail=f"no result of {', '.join(f'`{name}`' for name in names)} came back",
-            evidence={"step": last.id, "tools": names},
-            tool=names[0],
-        )
+    if not lost:
+        return None
+    names = sorted({call.name for call in lost})
+    return Finding(
+        Label.NO_OBSERVABLE_OUTPUT,
+        trajectory.proposal.id,
+        key=f"{Label.NO_OBSERVABLE_OUTPUT}:{last.id}",
+        severity=Severity.ADVISE,
+        detail=f"no result of {', '.join(f'`{name}`' for name in names)} came back",
+        evidence={"step": last.id, "tools": names},
+        tool=names[0],
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import islice
 
 from sentry_langgraph.detect.flaws import Flaw
@@ -38,44 +39,36 @@ _SHORT = 3
 """Words of a tool's name that are shorter say nothing."""
 
 
-def unrequested(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
+def unrequested(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Flaw | None:
     """The flaw of a change whose kind no text of a user or the system mentions.
 
     A user who says yes has asked for what the agent had proposed. Only changes whose kind the
     tool's name says are judged.
+
+    Args:
+        call: The change.
+        spec: Its tool.
+        trajectory: Its task.
     """
-    spec = trajectory.catalog.tools.get(call.name)
-    if spec is None or spec.read_only is not False:
-        return None
     kinds = kinds_of(call.name)
     words = words_of(call.name)
     if not kinds or len(words) < _NAMED or not _MATERIAL.isdisjoint(words):
         return None
-    patterns = [said_as(kind) for kind in kinds]
-    own = [re.escape(word) for word in words_of(call.name) if len(word) > _SHORT]
-    verb = next((word for word in own if kinds_of(word)), "")
+    verb = next((word for word in words if len(word) > _SHORT and kinds_of(word)), "")[:5]
     told = said = 0
     for passage in islice(trajectory.provenance.told(), TOLD_READ):
         text = passage.text[:_TEXT_READ].lower()
         if not text:
             continue
-        agrees = passage.user and not told and _AGREES.search(text)
-        if passage.user and not wants_change(text) and not agrees:
-            # a plain question: its words are what it asks about
-            told += 1
-            said += len(text.split())
-            continue
-        if _in_its_own_words(spec, text):
-            return None
-        if call.name.lower() in text or any(pattern.search(text) for pattern in patterns):
-            return None
-        if verb and verb[:5] in text:
+        mentioned = _mentions(text, call.name.lower(), verb, kinds, spec)
+        # in a plain question it is what the question is about
+        if mentioned and (not passage.user or wants_change(text)):
             return None
         if passage.user:
+            if not told and _AGREES.search(text):
+                return None
             told += 1
             said += len(text.split())
-            if agrees:
-                return None
     if said < _SENTENCE:
         return None
     return Flaw(
@@ -89,6 +82,13 @@ def unrequested(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
         advice="do what the request asks for, and nothing else. If it asks only for an answer, "
         "look it up and give it.",
     )
+
+
+def _mentions(text: str, tool: str, verb: str, kinds: Sequence[str], spec: ToolSpec) -> bool:
+    """Whether a text speaks of a kind of change, cheapest signs first."""
+    if (verb and verb in text) or tool in text:
+        return True
+    return any(said_as(kind).search(text) for kind in kinds) or _in_its_own_words(spec, text)
 
 
 def _in_its_own_words(spec: ToolSpec, text: str) -> bool:

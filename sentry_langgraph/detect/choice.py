@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from sentry_langgraph.detect.conversation import only_request
 from sentry_langgraph.detect.flaws import Flaw, shown
-from sentry_langgraph.detect.identifiers import allowed, identifier
 from sentry_langgraph.provenance import Passage, parsed
 from sentry_langgraph.records import ToolCall, Trajectory
-from sentry_langgraph.slots import leaves_of
+from sentry_langgraph.slots import Leaf
 from sentry_langgraph.taxonomy import Severity
 from sentry_langgraph.values import Sought, as_text, sought
 
@@ -27,18 +27,20 @@ _AROUND = 40
 _QUOTES = '" \n\r\t'
 
 
-def unlooked_choice(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
+def unlooked_choice(call: ToolCall, ids: Sequence[Leaf], trajectory: Trajectory) -> Flaw | None:
     """The flaw of a change to an id that is known only as one item of a bare list of ids.
 
     An id that a person named, that a call was given, or that stands beside details of its own
     has been looked at. So has one whose sibling was looked at: it may be what was left.
+
+    Args:
+        call: The change.
+        ids: Its identifiers that the agent may not make up.
+        trajectory: Its task.
     """
-    spec = trajectory.catalog.tools.get(call.name)
-    if spec is None or spec.read_only is not False or _ALL.search(trajectory.task.objective):
+    if _means_all(trajectory.task.objective):
         return None
-    for leaf in leaves_of(call.args or {}, spec):
-        if identifier(leaf) != "id" or allowed(leaf, call.name, spec):
-            continue
+    for leaf in ids:
         candidates = _candidates(sought(leaf.value), trajectory)
         if candidates < 2 or _all_taken(candidates, call, trajectory):
             continue
@@ -85,6 +87,11 @@ def look(call: ToolCall, trajectory: Trajectory, unseen: Sequence[Any] = ()) -> 
         f"call `{name}` with {slot} '{value}', and with the other candidates. Then take the one "
         "that the request means."
     )
+
+
+@lru_cache(maxsize=256)
+def _means_all(request: str) -> bool:
+    return _ALL.search(request) is not None
 
 
 def _all_taken(candidates: int, call: ToolCall, trajectory: Trajectory) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from sentry_langgraph.detect.flaws import Flaw, shown
 from sentry_langgraph.records import ToolCall, Trajectory, reads_as_not_there
-from sentry_langgraph.slots import leaves_of, words_of
+from sentry_langgraph.slots import Leaf, words_of
 
 _SEARCHED = frozenset(
     "query q search keyword pattern regex filter term text expression expr command cmd sql code "
@@ -20,7 +21,7 @@ _GUESSES = 2
 """Guesses that found nothing before another one is held."""
 
 
-def guessed_again(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
+def guessed_again(call: ToolCall, leaves: Sequence[Leaf], trajectory: Trajectory) -> Flaw | None:
     """The flaw of one more guess, after the same tool has found nothing for two others.
 
     One more try is how names of tables and cities are found; a third is guessing. A value that
@@ -28,7 +29,7 @@ def guessed_again(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
     """
     if _not_found(call.name, trajectory) < _GUESSES:
         return None
-    for leaf in leaves_of(call.args or {}, trajectory.catalog.tools.get(call.name)):
+    for leaf in leaves:
         value = leaf.value
         if not isinstance(value, str) or not 0 < len(value) <= _LONGEST or "enum" in leaf.schema:
             continue

@@ -18,8 +18,8 @@ from sentry_langgraph.detect.ungrounded import empty, ungrounded
 from sentry_langgraph.options import Switch
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.producers import known_values
-from sentry_langgraph.records import Finding, PathStep, ToolCall, Trajectory
-from sentry_langgraph.slots import leaves_of
+from sentry_langgraph.records import Finding, PathStep, ToolCall, ToolSpec, Trajectory
+from sentry_langgraph.slots import Leaf, leaves_of
 from sentry_langgraph.taxonomy import Label, Severity
 
 
@@ -70,12 +70,16 @@ class Hallucination:
         spec = trajectory.catalog.tools.get(call.name)
         if not call.args or (spec is not None and Label.HALLUCINATION in spec.exempt):
             return None
-        for leaf in leaves_of(call.args, spec):
-            if self._options.ungrounded and left_empty(leaf, spec):
-                return empty(leaf, call)
+        leaves = tuple(leaves_of(call.args, spec))
+        ids: list[Leaf] = []
+        for leaf in leaves:
             kind = identifier(leaf)
             if kind is None:
+                if self._options.ungrounded and left_empty(leaf, spec):
+                    return empty(leaf, call)
                 continue
+            if kind == "id":
+                ids.append(leaf)
             known = trajectory.provenance.grounded(leaf.value)
             if (known and not are_words(leaf)) or allowed(leaf, call.name, spec):
                 continue
@@ -86,20 +90,26 @@ class Hallucination:
                 flaw = ungrounded(leaf, kind, call, trajectory)
             if flaw is not None:
                 return flaw
-        if self._options.guessed_again and (flaw := guessed_again(call, trajectory)) is not None:
-            return flaw
+        if self._options.guessed_again:
+            flaw = guessed_again(call, leaves, trajectory)
+            if flaw is not None:
+                return flaw
         if spec is None or spec.read_only is not False:
             return None
-        return self._change(call, trajectory)
+        return self._change(call, spec, ids, trajectory)
 
-    def _change(self, call: ToolCall, trajectory: Trajectory) -> Flaw | None:
+    def _change(
+        self, call: ToolCall, spec: ToolSpec, ids: Sequence[Leaf], trajectory: Trajectory
+    ) -> Flaw | None:
         """What is wrong with a change whose values are known."""
         options = self._options
         flaw = None
-        if options.unlooked_choice:
-            flaw = unlooked_choice(call, trajectory) or unfitting_choice(call, trajectory)
+        if options.unlooked_choice and ids:
+            chosen = [leaf for leaf in ids if not allowed(leaf, call.name, spec)]
+            flaw = unlooked_choice(call, chosen, trajectory)
+            flaw = flaw or unfitting_choice(call, chosen, trajectory)
         if flaw is None and options.unrequested_change:
-            flaw = unrequested(call, trajectory)
+            flaw = unrequested(call, spec, trajectory)
         return flaw
 
 

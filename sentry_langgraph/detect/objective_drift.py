@@ -16,7 +16,7 @@ from pydantic import Field
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.options import PositiveCount
 from sentry_langgraph.records import Finding, Proposal, Step, Trajectory
-from sentry_langgraph.relevance import Said, comparable, said, serves, touches, words
+from sentry_langgraph.relevance import Said, comparable, given, said, serves, touches, words
 from sentry_langgraph.taxonomy import Label, Severity
 
 _SIDE_GOAL = 2
@@ -53,8 +53,11 @@ class ObjectiveDrift:
         objective = trajectory.task.objective
         if not comparable(objective):
             return ()
+        wanted_words = words(objective)
+        if not given(proposal).isdisjoint(wanted_words):
+            return ()  # most steps: before their text is read
         newest = said(proposal)
-        if touches(newest, words(objective)) is not False:
+        if touches(newest, wanted_words) is not False:
             return ()
         away = self._away(trajectory, since, newest)
         if not away or touches(newest, _told(trajectory)) is not False:

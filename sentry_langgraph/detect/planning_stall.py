@@ -132,6 +132,8 @@ def announces(text: str) -> bool:
     Conditions ("once I have the id"), questions, offers and refusals are not promises.
     """
     end = text.strip()[-2000:]
+    if end.endswith("?"):
+        return False
     said = _unquoted(end)
     if not _promises(_last_sentence(said), said):
         return False

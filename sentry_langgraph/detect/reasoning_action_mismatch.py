@@ -8,7 +8,7 @@ the call does agrees with it, and an announcement of several steps says nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from sentry_langgraph.detect.base import DetectorOptions
@@ -39,6 +39,7 @@ _MINE_STEMS = (
     "i’m now",
 )
 _STOP_STEMS = (" stop", " wait", " end ", "nothing ")
+_USE_STEMS = ("call", "use", "run", "invoke", "execute")
 _DIGIT = re.compile(r"\d")
 _ANNOUNCES = re.compile(rf"\b{_MINE}\b", re.IGNORECASE)
 _SEVERAL = re.compile(
@@ -96,14 +97,28 @@ class ReasoningActionMismatch:
             return ()
         text = proposal.text[-_LOOKED_AT:]
         lower = text.lower()
-        if self._options.stop and any(one in lower for one in _STOP_STEMS) and _STOPS.search(text):
+        if self._options.stop and _has_any(_STOP_STEMS, lower) and _STOPS.search(text):
             return tuple(_stopped(trajectory))
-        if sum(lower.count(one) for one in _MINE_STEMS) != 1:
-            return ()  # none, or a plan of several steps
-        found = _other_tool(text, trajectory) if self._options.tool else None
+        mine = 0
+        for stem in _MINE_STEMS:
+            mine += lower.count(stem)
+            if mine > 1:
+                return ()  # a plan of several steps
+        if not mine:
+            return ()
+        found = None
+        if self._options.tool and _has_any(_USE_STEMS, lower):
+            found = _other_tool(text, trajectory)
         if found is None and self._options.entity and _DIGIT.search(text):
             found = _other_entity(text, trajectory)
         return (found,) if found is not None else ()
+
+
+def _has_any(stems: Sequence[str], text: str) -> bool:
+    for stem in stems:  # noqa: SIM110 - a generator takes three times as long
+        if stem in text:
+            return True
+    return False
 
 
 def _stopped(trajectory: Trajectory) -> Iterator[Finding]:
@@ -159,7 +174,11 @@ def _other_tool(text: str, trajectory: Trajectory) -> Finding | None:
 
 def _other_entity(text: str, trajectory: Trajectory) -> Finding | None:
     """The announcing sentence names an id, and the call has another one of the same form."""
-    sentences = [one for one in _SENTENCES.split(text) if _ANNOUNCES.search(one)]
+    sentences = [
+        one
+        for one in _SENTENCES.split(text)
+        if _has_any(_MINE_STEMS, one.lower()) and _ANNOUNCES.search(one)
+    ]
     if len(sentences) != 1 or _SEVERAL.search(sentences[0]):
         return None
     spoken = [found.group() for found in _ENTITY.finditer(sentences[0])]

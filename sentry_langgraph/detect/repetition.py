@@ -158,8 +158,10 @@ class Repetition:
         ]
         if not proposed:
             return ()
-        repeats = _may_repeat(proposed, steps)
         wordy = self._options.reworded and _may_reword(proposed, steps)
+        repeats = _may_repeat(proposed, steps) and (
+            wordy or _again(trajectory) >= self._fewest(proposed)
+        )
         if not (repeats or wordy or self._may_fail_again(proposed, steps)):
             return ()
         look = self._look(trajectory, proposed)
@@ -168,6 +170,17 @@ class Repetition:
             found = self._cycle(look) or self._exact(look) or self._stale(look)
         found = found or self._same_error(look)
         return () if found is None else (self._finding(trajectory, found),)
+
+    def _fewest(self, proposed: Sequence[tuple[ToolCall, ToolSpec]]) -> int:
+        """The lowest number of calls that were made before with which anything can be found."""
+        options = self._options
+        advise_at = min(
+            options.advise_at,
+            options.advise_reads_at or options.advise_at,
+            *(spec.advise_at or options.advise_at for _, spec in proposed),
+        )
+        in_cycles = 2 * (options.advise_at - 2) + 1
+        return min(advise_at - 1, in_cycles, options.stale_at or in_cycles)
 
     def _may_fail_again(
         self, proposed: Sequence[tuple[ToolCall, ToolSpec]], steps: Sequence[Step]
@@ -362,6 +375,14 @@ def _may_repeat(proposed: Sequence[tuple[ToolCall, ToolSpec]], steps: Sequence[S
                 if earlier.name == name and (loose or earlier.args == args):
                     return True
     return False
+
+
+def _again(trajectory: Trajectory) -> int:
+    """How many calls of the window and the proposal were made before in it."""
+    catalog = trajectory.catalog
+    calls = [call for step in trajectory.steps for call in step.calls]
+    calls += trajectory.proposal.calls
+    return len(calls) - len({call_key(call, catalog.spec(call.name)) for call in calls})
 
 
 def _may_reword(proposed: Sequence[tuple[ToolCall, ToolSpec]], steps: Sequence[Step]) -> bool:

@@ -67,7 +67,7 @@ def _written(trajectory: Trajectory) -> Iterator[tuple[ToolCall, list[tuple[str,
     """Calls that wrote a list with success, newest first."""
     for step in reversed(trajectory.steps):
         for call in reversed(step.calls):
-            items = _items(call)
+            items = _items(call) if call.args else None
             if not items:
                 continue
             seen = step.observation_of(call)
@@ -77,7 +77,7 @@ def _written(trajectory: Trajectory) -> Iterator[tuple[ToolCall, list[tuple[str,
 
 def _items(call: ToolCall) -> list[tuple[str, str]]:
     for value in (call.args or {}).values():
-        if isinstance(value, list) and 0 < len(value) <= _MOST:
+        if type(value) is list and 0 < len(value) <= _MOST:
             read = [_item(one) for one in value]
             if items := [one for one in read if one is not None]:
                 return items if len(items) == len(value) else []

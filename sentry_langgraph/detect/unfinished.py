@@ -66,8 +66,9 @@ def unacknowledged_error(trajectory: Trajectory) -> Finding | None:
     last = next((step for step in reversed(trajectory.steps) if step.calls), None)
     if last is None or not last.observations:
         return None
-    if any(seen.own or seen.status != "error" for seen in last.observations):
-        return None
+    for seen in last.observations:
+        if seen.own or seen.status != "error":
+            return None
     call = _fatal(last, trajectory)
     text = trajectory.proposal.text[-_LOOKED_AT:]
     if call is None or _FAULT.search(text) or _ASKS.search(text):
@@ -102,8 +103,8 @@ def never_called(
     any call, such as a word of thanks.
     """
     tools = trajectory.catalog.tools
-    wanted = [name for name in required if name in tools]
-    finishes = [name for name, spec in tools.items() if finish_tool and spec.finish]
+    wanted = tuple(name for name in required if name in tools)
+    finishes = trajectory.catalog.finishing if finish_tool else ()
     if not wanted and not finishes:
         return None
     done = {
@@ -118,7 +119,7 @@ def never_called(
             for passage in trajectory.provenance.passages()
             if passage.kind == "result" and not passage.failed
         }
-    missing = [name for name in wanted if name not in done]
+    missing = tuple(name for name in wanted if name not in done)
     if not missing and finishes and done.isdisjoint(finishes):
         missing = finishes[:1]
     if not missing:
@@ -128,7 +129,7 @@ def never_called(
         "required_tool",
         f"`{missing[0]}` has to run before the end, and has not",
         tool=missing[0],
-        evidence={"missing": missing},
+        evidence={"missing": list(missing)},
     )
 
 

@@ -7,16 +7,16 @@ goes to it all the same.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
 from sentry_langgraph.detect.choice import PASSAGES_READ, bare_list, look
 from sentry_langgraph.detect.conversation import only_request
 from sentry_langgraph.detect.flaws import Flaw, shown
-from sentry_langgraph.detect.identifiers import allowed, identifier
 from sentry_langgraph.provenance import Passage, fields
 from sentry_langgraph.records import ToolCall, Trajectory
-from sentry_langgraph.slots import leaves_of, words_of
+from sentry_langgraph.slots import Leaf, words_of
 from sentry_langgraph.values import sought
 
 _STEM = 4
@@ -29,18 +29,20 @@ _NAMED = 20
 """Candidates of a list that are looked at."""
 
 
-def unfitting_choice(call: ToolCall, trajectory: Trajectory) -> Flaw | None:
+def unfitting_choice(call: ToolCall, ids: Sequence[Leaf], trajectory: Trajectory) -> Flaw | None:
     """The flaw of a change to one of a list whose details have no word of the request.
 
     Silent where every candidate has been looked at: then the agent knows them all. Silent in a
     conversation, too, where the user may have settled it.
+
+    Args:
+        call: The change.
+        ids: Its identifiers that the agent may not make up.
+        trajectory: Its task.
     """
-    spec = trajectory.catalog.tools.get(call.name)
-    if spec is None or spec.read_only is not False or not only_request(trajectory):
+    if not ids or not only_request(trajectory):
         return None
-    for leaf in leaves_of(call.args or {}, spec):
-        if identifier(leaf) != "id" or allowed(leaf, call.name, spec):
-            continue
+    for leaf in ids:
         items, details = _seen(leaf.value, trajectory)
         if len(items) < 2 or not details:
             continue

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from langchain_core.messages import AnyMessage
 
 from sentry_langgraph.graph.messages import Memo, is_own, message_id, text_of
-from sentry_langgraph.provenance import Passage, Provenance
+from sentry_langgraph.provenance import Passage, Provenance, written
 from sentry_langgraph.records import reads_as_error
 from sentry_langgraph.values import Sought
 
 _AI = frozenset({"ai", "AIMessageChunk"})
 _TOOL = frozenset({"tool", "ToolMessageChunk"})
 _TOLD = frozenset({"human", "HumanMessageChunk", "system", "SystemMessageChunk", "chat"})
-
-_encode = json.JSONEncoder(default=str, ensure_ascii=False).encode
 
 _places = Memo(256)
 """Where values were found, by the id of a history's first message. Hints only: see
@@ -121,4 +118,4 @@ def _step(message: Any, place: int, results: dict[str, tuple[Any, int]]) -> Iter
 
 
 def _written(call: Any) -> str:
-    return _encode(call.get("args"))
+    return written(call.get("args"))

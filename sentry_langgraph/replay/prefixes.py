@@ -10,13 +10,12 @@ read, and the agent did not go on by itself.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sentry_langgraph.provenance import Passage, Provenance
+from sentry_langgraph.provenance import Passage, Provenance, written
 from sentry_langgraph.records import (
     Catalog,
     Observation,
@@ -31,8 +30,6 @@ from sentry_langgraph.values import Sought
 
 _OBJECTIVE_MESSAGES = 4
 _UNTOUCHED = TaskState()
-
-_encode = json.JSONEncoder(default=str, ensure_ascii=False).encode
 
 
 class Prefix(NamedTuple):
@@ -200,12 +197,12 @@ def _passages(turn: _Turn) -> tuple[Passage, ...]:
         result, at = results[call.id]
         if _failed(result):
             # not remembered as a place: what a failed call asked for is only known here
-            asked = _written(call.args)
+            asked = written(call.args)
             found.append(Passage("result", result.text, call.name, True, turn.id, asked=asked))
             continue
         found.append(Passage("result", result.text, call.name, False, turn.id, at))
         if call.args:
-            given = _written(call.args)
+            given = written(call.args)
             found.append(Passage("given", given, call.name, False, turn.id, turn.place))
     return tuple(found)
 
@@ -225,7 +222,7 @@ def _worked_with(messages: Sequence[Message], before: int, place: int, wanted: S
     asked = {
         call.id
         for call in messages[place].calls
-        if call.args is not None and wanted.stands_in(_written(call.args))
+        if call.args is not None and wanted.stands_in(written(call.args))
     }
     for after in range(place + 1, before) if asked else ():
         result = messages[after]
@@ -239,7 +236,3 @@ def _worked_with(messages: Sequence[Message], before: int, place: int, wanted: S
 
 def _failed(message: Message) -> bool:
     return message.observation is not None and message.observation.status == "error"
-
-
-def _written(args: Mapping[str, Any]) -> str:
-    return _encode(args)

@@ -10,6 +10,7 @@ from builders import Ran, call, catalog, failed, proposal, ran, steps, tool
 from sentry_langgraph.detect.guessed import guessed_again
 from sentry_langgraph.provenance import Passage, Provenance
 from sentry_langgraph.records import Task, Trajectory
+from sentry_langgraph.slots import leaves_of
 
 DESK = catalog(
     tool("find_guest", guest="string", required=["guest"], read_only=True),
@@ -24,8 +25,9 @@ def flaw(*done: Ran, name: str = "find_guest", **args: Any) -> Any:
     made = call(name, **args)
     known = Provenance.of((Passage("told", REQUEST, user=True),))
     before = steps(*done)
+    leaves = tuple(leaves_of(made.args or {}, DESK.tools.get(name)))
     return guessed_again(
-        made, Trajectory(Task("t", REQUEST), before, proposal(made), DESK, provenance=known)
+        made, leaves, Trajectory(Task("t", REQUEST), before, proposal(made), DESK, provenance=known)
     )
 
 

@@ -11,6 +11,7 @@ from builders import call, catalog, proposal, tool
 from sentry_langgraph.detect.unfitting import unfitting_choice
 from sentry_langgraph.provenance import Passage, Provenance
 from sentry_langgraph.records import Task, Trajectory
+from sentry_langgraph.slots import leaves_of
 
 SHOP = catalog(
     tool("list_orders", customer_id="string", required=["customer_id"], read_only=True),
@@ -35,8 +36,11 @@ def flaw(*seen: Passage, request: str = KETTLES, order_id: str = "W1001") -> Any
     made = call("set_quantity", order_id=order_id, quantity=6)
     told = Passage("told", request, user=True)
     known = Provenance.of((told, *seen))
+    ids = [
+        leaf for leaf in leaves_of(made.args or {}, SHOP.tools[made.name]) if leaf.name[-2:] == "id"
+    ]
     return unfitting_choice(
-        made, Trajectory(Task("t", request), (), proposal(made), SHOP, provenance=known)
+        made, ids, Trajectory(Task("t", request), (), proposal(made), SHOP, provenance=known)
     )
 
 
