@@ -13,6 +13,7 @@ RESULTS_READ = 60
 """Newest results whose fields are read."""
 
 _SEEN = 10
+_BARE_NOUN = 2.0
 _FIELDS_OF_ONE = 400
 _GENERIC = frozenset({"id", "ids", "uuid", "key", "name", "number", "code", "value"})
 
@@ -75,17 +76,23 @@ def producers(
 def known_values(
     slot: str, catalog: Catalog, provenance: Provenance, *, consumer: str = "", limit: int = 50
 ) -> tuple[tuple[str, str, object], ...]:
-    """Values of a kind that results hold: tool, field and value, newest first."""
+    """Values of a kind that results hold: tool, field and value, newest first.
+
+    What stands under the bare noun, such as `title` for a `title_no`, counts only where nothing
+    is named more clearly.
+    """
     wanted = slot_of(slot)
     nouns = nouns_of(wanted, consumer)
     found: list[tuple[str, str, object]] = []
+    loose: list[tuple[str, str, object]] = []
     for passage in provenance.results(RESULTS_READ):
         for place, (key, value) in enumerate(fields(passage.text)):
             if place >= _FIELDS_OF_ONE or len(found) >= limit:
                 break
-            if _by_field(wanted, nouns, key, passage.tool):
-                found.append((passage.tool, key, value))
-    return tuple(found)
+            score = _by_field(wanted, nouns, key, passage.tool)
+            if score:
+                (loose if score <= _BARE_NOUN else found).append((passage.tool, key, value))
+    return tuple(found or loose[:limit])
 
 
 def _keep(found: dict[str, Producer], one: Producer) -> None:
@@ -125,7 +132,7 @@ def _by_field(wanted: Slot, nouns: Sequence[str], key: str, tool: str) -> float:
         # `customer_id` for a bare `id` of a customer tool, `id_customer`, `customerId`
         return 4.0 if slot_of(key).nouns[-1:] == (nouns[-1],) else 0.0
     if len(words) == 1 and words[0] == nouns[-1] and wanted.kind in ("id", "number"):
-        return 2.0
+        return _BARE_NOUN
     return 0.0
 
 

@@ -95,6 +95,7 @@ _ONE_HOLD = frozenset(
         "open_todos",
         "unacknowledged_error",
         "required_tool",
+        "unanswered",
         "after_finish",
         "completed_again",
     }

@@ -13,6 +13,7 @@ from sentry_langgraph.detect.flaws import Flaw
 from sentry_langgraph.detect.guessed import guessed_again
 from sentry_langgraph.detect.identifiers import allowed, identifier, left_empty
 from sentry_langgraph.detect.kinds import are_words, wrong_kind
+from sentry_langgraph.detect.other_kind import other_kind
 from sentry_langgraph.detect.unfitting import unfitting_choice
 from sentry_langgraph.detect.ungrounded import empty, ungrounded
 from sentry_langgraph.options import Switch
@@ -30,6 +31,8 @@ class HallucinationOptions(DetectorOptions):
         ungrounded: An identifier in a call that stands nowhere in what was told or seen, or one
             that the schema demands and the agent left empty.
         wrong_kind: Words of the request in the place of an identifier, where a tool yields one.
+        other_kind: An identifier that a tool has not found, and that is known as one of another
+            kind of thing: advice on the way to the right one.
         unlooked_choice: A change to one of several candidates of a bare list of ids, of which
             none was looked at, or only one that has nothing of what the request names.
         unrequested_change: A change of a kind that no user and no prompt speaks of.
@@ -39,6 +42,7 @@ class HallucinationOptions(DetectorOptions):
 
     ungrounded: Switch = True
     wrong_kind: Switch = True
+    other_kind: Switch = True
     unlooked_choice: Switch = True
     unrequested_change: Switch = True
     guessed_again: Switch = True
@@ -61,7 +65,8 @@ class Hallucination:
             return () if claim is None else (claim,)
         flaws = [flaw for call in calls if (flaw := self._flaw(call, trajectory))]
         if not flaws:
-            return ()
+            refused = other_kind(trajectory) if self._options.other_kind else None
+            return () if refused is None else (refused,)
         holding = [flaw for flaw in flaws if flaw.severity is Severity.HOLD]
         return (_finding(holding or flaws, trajectory),)
 

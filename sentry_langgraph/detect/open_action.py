@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sentry_langgraph.detect.conversation import only_request
+from sentry_langgraph.detect.other_kind import kept_as
 from sentry_langgraph.detect.unfinished import finding
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.producers import known_values
@@ -69,7 +70,8 @@ def _way_to(
     if slot_of(slot).kind not in ("id", "number") or not isinstance(value, str | int):
         return None
     catalog, provenance = trajectory.catalog, trajectory.provenance
-    if any(map(str.isdigit, str(value))) and provenance.grounded(value):
+    known = any(map(str.isdigit, str(value))) and provenance.grounded(value)
+    if known and not kept_as(slot, value, spec.name, provenance):
         return None
     if known_values(slot, catalog, provenance, consumer=spec.name, limit=1):
         return ()

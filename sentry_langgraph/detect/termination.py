@@ -15,7 +15,12 @@ from pydantic import Field
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.detect.open_action import gave_up, open_action
 from sentry_langgraph.detect.overrun import after_finish, completed_again
-from sentry_langgraph.detect.unfinished import never_called, open_todos, unacknowledged_error
+from sentry_langgraph.detect.unfinished import (
+    never_called,
+    open_todos,
+    unacknowledged_error,
+    unanswered,
+)
 from sentry_langgraph.options import PositiveCount, Switch
 from sentry_langgraph.reasons import gives_reason
 from sentry_langgraph.records import Finding, Proposal, Trajectory
@@ -39,6 +44,8 @@ class TerminationOptions(DetectorOptions):
         open_todos: A finish while the agent's own list of todos has open items.
         unacknowledged_error: A finish right after an error that the answer does not speak of.
         required_tools: Tools that have to run with success before a task ends.
+        unanswered: An answer to a question that lacks the one value that results have for what
+            the question names.
         finish_tool: A finish in words by an agent that has a tool to end with (`finish`).
         after_finish: Calls after the tool that ends the task has run with success.
         completed_again: A change that is made again with the same arguments.
@@ -53,6 +60,7 @@ class TerminationOptions(DetectorOptions):
     open_todos: Switch = True
     unacknowledged_error: Switch = True
     required_tools: tuple[str, ...] = ()
+    unanswered: Switch = True
     finish_tool: Switch = True
     after_finish: Switch = True
     completed_again: Switch = True
@@ -108,7 +116,9 @@ class Termination:
                 trajectory, options.required_tools, finish_tool=options.finish_tool
             )
         # last, because it reads the text
-        return found if found is not None and not gives_reason(_own_words(trajectory)) else None
+        if found is not None and not gives_reason(_own_words(trajectory)):
+            return found
+        return unanswered(trajectory) if options.unanswered else None
 
 
 def _failed_last(trajectory: Trajectory) -> bool:

@@ -9,9 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from sentry_langgraph.answers import answers
+from sentry_langgraph.detect.conversation import only_request
 from sentry_langgraph.detect.todos import todos_of
 from sentry_langgraph.records import Finding, Observation, Step, ToolCall, Trajectory
-from sentry_langgraph.taxonomy import Label
+from sentry_langgraph.taxonomy import Label, Severity
+from sentry_langgraph.values import sought
+from sentry_langgraph.wants import wants_change
 
 _SHOWN = 3
 _CLIP = 80
@@ -130,6 +134,34 @@ def never_called(
         f"`{missing[0]}` has to run before the end, and has not",
         tool=missing[0],
         evidence={"missing": list(missing)},
+    )
+
+
+def unanswered(trajectory: Trajectory) -> Finding | None:
+    """A question asks for a field by its name, results have it, and the answer does not say it.
+
+    Silent in a conversation, and where results have several values of it: which one is meant is
+    then not to be seen.
+    """
+    if wants_change(trajectory.task.objective) or not only_request(trajectory):
+        return None
+    found = {
+        (one.field, str(one.value)): one
+        for one in answers(trajectory)
+        if one.outright and one.value and isinstance(one.value, str | int | float)
+    }
+    if len(found) != 1:
+        return None
+    (answer,) = found.values()
+    if answer.value is True or sought(answer.value).stands_in(trajectory.proposal.text):
+        return None
+    return finding(
+        trajectory,
+        "unanswered",
+        f"the request asks for `{answer.field}`, and the answer does not say it: the result of "
+        f"`{answer.tool}` has '{_clip(str(answer.value))}'",
+        tool=answer.tool,
+        severity=Severity.HOLD,
     )
 
 

@@ -81,7 +81,7 @@ def compose(
         lines.append("Next: " + LAST_ATTEMPT.format(count=attempt))
     else:
         lines.append("Next: " + _next(template, finding, catalog))
-        lines.append("Then: " + _then(template, finding, catalog))
+        lines.append("Then: " + _then(template, finding, catalog, task))
     if lessons:
         lines.append(LESSONS)
         lines += [f"- {scored.lesson.text}" for scored in lessons]
@@ -166,7 +166,7 @@ def _next(template: Template, finding: Finding, catalog: Catalog) -> str:
     return _fill(template.next, finding, catalog)
 
 
-def _then(template: Template, finding: Finding, catalog: Catalog) -> str:
+def _then(template: Template, finding: Finding, catalog: Catalog, task: Task) -> str:
     """What follows the next call: the rest of the plan where there is one."""
     held = finding.suggestion or finding.tool or ""
     if finding.advice.startswith(ENDS):
@@ -174,8 +174,10 @@ def _then(template: Template, finding: Finding, catalog: Catalog) -> str:
     if not finding.plan:
         return template.then
     spec = catalog.tools.get(held)
-    change = spec is None or spec.read_only is not True
-    return follow(finding.plan[1:], held, catalog, change=change)
+    reads = spec is not None and (
+        spec.read_only or (spec.read_only is None and not wants_change(task.objective))
+    )
+    return follow(finding.plan[1:], held, catalog, change=not reads)
 
 
 def _fill(text: str, finding: Finding, catalog: Catalog) -> str:

@@ -6,9 +6,11 @@ Detectors say what is wrong. Here it is said what to do about it, from where val
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from sentry_langgraph.answers import Answer, answers
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.provenance import Provenance
 from sentry_langgraph.reasons import gives_reason
@@ -21,12 +23,15 @@ from sentry_langgraph.records import (
     Trajectory,
     reads_as_not_there,
 )
-from sentry_langgraph.repair.steps import answer_at, known, next_call, open_ends
+from sentry_langgraph.repair.steps import known, next_call, open_ends
 from sentry_langgraph.repair.templates import (
     ANSWER_AT,
+    ANSWERED_ABOVE,
     CHOOSE,
     DEAD_END,
+    GO_ON_WITH,
     NOT_DONE_YET,
+    ONLY_THIS,
     OR_GIVE_UP,
     SAY_WHY,
     STILL_NOT_DONE,
@@ -43,6 +48,9 @@ _READS_ON = frozenset({Label.REPETITION_OR_LOOPING, Label.OVER_EXPLORATION})
 """Labels of an agent that reads on: a question may have its answer by then."""
 
 _STEM = 5
+OTHER_KIND = "other_kind"
+"""Pattern of `hallucination` that holds nothing and still has a plan."""
+
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}\Z")
 
 
@@ -52,10 +60,10 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
     A detector's own advice stays. A change that a plain question does not ask for is never owed.
     """
     question = not wants_change(trajectory.task.objective)
-    if question and finding.label in _READS_ON:
-        return _with_answer(finding, trajectory)
+    if finding.label in _READS_ON:
+        return _read_on(finding, trajectory, question=question)
     if finding.severity is not Severity.HOLD:
-        return finding
+        return _right_kind(finding, trajectory) if finding.pattern == OTHER_KIND else finding
     if finding.label is Label.UNKNOWN_TOOL and not finding.suggestion and not finding.advice:
         said = gives_reason(trajectory.proposal.text)
         return replace(finding, advice=SAY_WHY) if said else finding
@@ -79,21 +87,87 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
     gone = gone or _dead_end(finding, plan, trajectory)
     if gone:
         return replace(finding, plan=(), advice=DEAD_END.format(tool=gone))
+    return _worded(finding, plan, spec, trajectory)
+
+
+def _worded(
+    finding: Finding, plan: tuple[PathStep, ...], spec: ToolSpec, trajectory: Trajectory
+) -> Finding:
+    """The finding with its plan and the next call."""
     have = _possible(finding, plan, spec, trajectory)
     advice = _advice(finding, plan, spec, trajectory)
+    place = _answer(trajectory) if advice and spec.read_only is not False else None
     if have and advice:
         # another look-up may be what is wanted: the way to this one is only a second choice
         advice = WITH_WHAT_YOU_HAVE.format(have=have, call=advice.removesuffix("."))
         plan = ()
+    elif plan and plan[0].tool != finding.tool and _again(finding, trajectory):
+        # the way beyond it only draws the agent to the call that can't run yet
+        advice = ONLY_THIS.format(call=advice.removesuffix("."), tool=finding.tool)
+        plan = ()
+    if place is not None:
+        advice = ANSWERED_ABOVE.format(tool=place.tool, field=place.field, call=advice)
     return replace(finding, plan=plan, advice=advice)
+
+
+def _answer(trajectory: Trajectory) -> Answer | None:
+    """Where the answer to a plain question stands, if the request names it outright."""
+    if wants_change(trajectory.task.objective):
+        return None
+    return next((one for one in answers(trajectory) if one.outright), None)
+
+
+def _again(finding: Finding, trajectory: Trajectory) -> bool:
+    """Whether a repair of the same failure is open or has failed."""
+    state = trajectory.state
+    return bool(state.failed.get(finding.key)) or any(
+        one.key == finding.key for one in state.active
+    )
+
+
+def _given(finding: Finding, trajectory: Trajectory) -> Mapping[str, Any]:
+    """Values of the refused call that were told or seen: another tool may take them as they are."""
+    return {
+        name: value
+        for call in trajectory.proposal.calls
+        if call.index in finding.calls
+        for name, value in (call.args or {}).items()
+        if isinstance(value, str) and value and trajectory.provenance.grounded(value)
+    }
 
 
 def _with_answer(finding: Finding, trajectory: Trajectory) -> Finding:
     """A finding about a question, with where its answer stands, if that has been seen."""
-    place = None if finding.advice else answer_at(trajectory)
+    place = None if finding.advice else next(answers(trajectory), None)
     if place is None:
         return finding
-    return replace(finding, advice=ANSWER_AT.format(tool=place[0], field=place[1]))
+    return replace(finding, advice=ANSWER_AT.format(tool=place.tool, field=place.field))
+
+
+def _right_kind(finding: Finding, trajectory: Trajectory) -> Finding:
+    """A refused identifier of another kind, with the way to one of the right kind."""
+    plan = _named_safely(finding.plan)
+    kept = slot_of(str(finding.evidence.get("kept_as"))).nouns[-1:]
+    for tool, name, value in open_ends(trajectory):
+        if slot_of(name).nouns[-1:] == kept and tool != plan[0].tool:
+            # what the value is for may be what is wanted
+            return replace(finding, plan=(), advice=f"call `{tool}` with {name} '{value}'.")
+    first = next_call(plan[0].tool, plan[0].gives, trajectory.catalog, trajectory.provenance)
+    return replace(finding, plan=plan, advice=f"{first}.")
+
+
+def _read_on(finding: Finding, trajectory: Trajectory, *, question: bool) -> Finding:
+    """A finding about too many look-ups, with the one place to look at instead."""
+    if question:
+        finding = _with_answer(finding, trajectory)
+    if finding.advice or finding.label is not Label.REPETITION_OR_LOOPING:
+        return finding
+    have = _in_words(open_ends(trajectory))
+    return replace(finding, advice=GO_ON_WITH.format(have=have)) if have else finding
+
+
+def _in_words(ends: Iterable[tuple[str, str, str]]) -> str:
+    return " or ".join(f"`{tool}` with {name} '{value}'" for tool, name, value in ends)
 
 
 def remembered(finding: Finding, lessons: Sequence[ScoredLesson], catalog: Catalog) -> Finding:
@@ -168,7 +242,8 @@ def _advice(
     """The next call in words; empty where the label's own words are better."""
     catalog, provenance = trajectory.catalog, trajectory.provenance
     if plan:
-        text = next_call(plan[0].tool, plan[0].gives, catalog, provenance)
+        given = _given(finding, trajectory)
+        text = next_call(plan[0].tool, plan[0].gives, catalog, provenance, given)
     elif finding.label is Label.UNAVAILABLE_TARGET:
         return ""
     else:
@@ -189,8 +264,7 @@ def _possible(
     if finding.label is not Label.HALLUCINATION or spec.read_only is False:
         return ""
     first = plan[0].tool if plan else spec.name
-    ends = [end for end in open_ends(trajectory) if end[0] != first]
-    return " or ".join(f"`{tool}` with {name} '{value}'" for tool, name, value in ends)
+    return _in_words(end for end in open_ends(trajectory) if end[0] != first)
 
 
 def _of_repair(finding: Finding, trajectory: Trajectory) -> Finding:
@@ -202,16 +276,13 @@ def _of_repair(finding: Finding, trajectory: Trajectory) -> Finding:
         if finding.tool in (made.owes, made.tool) and not rest:
             rest = made.rest(trajectory.done_since(made.step))
     if owed:
-        again = any(one.key == finding.key for one in trajectory.state.active) or bool(
-            trajectory.state.failed.get(finding.key)
-        )
-        detail = (STILL_NOT_DONE if again else NOT_DONE_YET).format(tool=finding.tool)
+        again = STILL_NOT_DONE if _again(finding, trajectory) else NOT_DONE_YET
+        detail = again.format(tool=finding.tool)
     tool, gives = (rest[0].tool, rest[0].gives) if rest else (finding.tool, "")
     advice = next_call(tool, gives, trajectory.catalog, trajectory.provenance)
     if owed:
         return replace(finding, detail=detail, plan=rest, advice=advice + OR_GIVE_UP)
-    ends = [end for end in open_ends(trajectory) if end[0] != tool]
-    if ends:
-        have = " or ".join(f"`{name}` with {slot} '{value}'" for name, slot, value in ends)
+    have = _in_words(end for end in open_ends(trajectory) if end[0] != tool)
+    if have:
         return replace(finding, advice=WITH_WHAT_YOU_HAVE.format(have=have, call=advice))
     return replace(finding, plan=rest, advice=f"{advice}.")

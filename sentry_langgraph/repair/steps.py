@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sentry_langgraph.producers import known_values
-from sentry_langgraph.provenance import Provenance, fields
+from sentry_langgraph.provenance import Provenance
 from sentry_langgraph.records import Catalog, PathStep, ToolSpec, Trajectory
 from sentry_langgraph.repair.signatures import signature
-from sentry_langgraph.slots import singular, slot_of, words_of
+from sentry_langgraph.repair.templates import ENDS
+from sentry_langgraph.slots import slot_of
 
 _SHOWN = 4
 _LONGEST = 60
-_REQUEST_READ = 4_000
-_STEM = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +49,30 @@ def known(spec: ToolSpec, catalog: Catalog, provenance: Provenance) -> dict[str,
     return found
 
 
-def next_call(tool: str, gives: str, catalog: Catalog, provenance: Provenance) -> str:
-    """A call to make now, as an instruction: parameters, known values, and what it gives."""
+def next_call(
+    tool: str,
+    gives: str,
+    catalog: Catalog,
+    provenance: Provenance,
+    given: Mapping[str, Any] | None = None,
+) -> str:
+    """A call to make now, as an instruction: parameters, known values, and what it gives.
+
+    Args:
+        tool: The tool.
+        gives: The field of its result that is wanted; empty where none is known.
+        catalog: The tools.
+        provenance: What was told and seen.
+        given: Values that the agent has given under the same names.
+    """
     spec = catalog.tools.get(tool)
     if spec is None:
         return f"call `{tool}`"
     notes = {name: str(one) for name, one in known(spec, catalog, provenance).items()}
     for name in spec.required:
         if name not in notes and _of_the_request(name, spec):
-            notes[name] = "as the request says it"
+            said = (given or {}).get(name)
+            notes[name] = f"'{said[:_LONGEST]}'" if said else "as the request says it"
     text = f"call {signature(spec, notes)}"
     return f"{text}. It gives `{gives}`" if gives else text
 
@@ -83,8 +97,10 @@ def follow(plan: Sequence[PathStep], held: str, catalog: Catalog, *, change: boo
     if held:
         spec = catalog.tools.get(held)
         parts.append(_short(held, spec.required if spec is not None else (), ""))
-    end = "the rest of the request" if change else "answer the request"
-    return ", then ".join([*parts, end]) + "."
+    if change:
+        return ", then ".join([*parts, "the rest of the request"]) + "."
+    rest = ", then ".join([*parts, ENDS]) + "."
+    return rest if not parts else f"{ENDS} if that result allows it; if not, {rest}"
 
 
 def _short(tool: str, arguments: Sequence[str], gives: str) -> str:
@@ -117,26 +133,3 @@ def open_ends(trajectory: Trajectory, *, limit: int = 2) -> Iterator[tuple[str, 
         if unused:
             limit -= 1
             yield spec.name, name, unused[0]
-
-
-def answer_at(trajectory: Trajectory) -> tuple[str, str] | None:
-    """A tool and the field of its result that the request names; None where none does.
-
-    The newest result wins. Names of identifiers don't count: a request is seldom about them.
-    """
-    asked = _asked(trajectory.task.objective[-_REQUEST_READ:])
-    for step in reversed(trajectory.steps):
-        for seen in reversed(step.observations):
-            if not seen.worked:
-                continue
-            for key, _ in fields(seen.text):
-                named = slot_of(key).kind not in ("id", "number") and words_of(key)[-1:]
-                if named and named[0][:_STEM] in asked:
-                    return seen.name, key
-    return None
-
-
-def _asked(request: str) -> frozenset[str]:
-    """The stems of the words of a request; `e-mail` is `email`."""
-    words = re.findall(r"[a-z]{3,}", request.lower().replace("-", ""))
-    return frozenset(singular(word)[:_STEM] for word in words)

@@ -170,6 +170,18 @@ REQUIRED_TOOL = Template(
 )
 """For a finish without a tool that has to run before it."""
 
+UNANSWERED = Template(
+    "Not finished: {detail}.",
+    "answer the request with it, if that is what was asked for; if not, say again what you found.",
+    "end there.",
+)
+"""For an answer without the value that the request asks for by name."""
+
+OTHER_KIND = Template(
+    _OBSERVED, "look the right one up before you use it: {tools}.", "continue with the request."
+)
+"""For an identifier in the place of one of another kind."""
+
 AFTER_FINISH = Template(
     "Not executed: `{tool}` — {detail}.",
     "answer in words; nothing more is to be done for this request.",
@@ -206,6 +218,8 @@ PATTERNS: Mapping[tuple[Label, str], Template] = {
     (Label.TERMINATION_MISCALIBRATION, "open_todos"): OPEN_TODOS,
     (Label.TERMINATION_MISCALIBRATION, "unacknowledged_error"): UNACKNOWLEDGED_ERROR,
     (Label.TERMINATION_MISCALIBRATION, "required_tool"): REQUIRED_TOOL,
+    (Label.TERMINATION_MISCALIBRATION, "unanswered"): UNANSWERED,
+    (Label.HALLUCINATION, "other_kind"): OTHER_KIND,
     (Label.TERMINATION_MISCALIBRATION, "after_finish"): AFTER_FINISH,
     (Label.TERMINATION_MISCALIBRATION, "completed_again"): COMPLETED_AGAIN,
     (Label.SUSPECTED_INJECTION, "followed"): FOLLOWED_INJECTION,
@@ -248,6 +262,20 @@ ANSWER_AT = (
     "repeat no call."
 )
 """The next step where the field that a question names has been seen."""
+
+ANSWERED_ABOVE = (
+    "`{field}` stands in the result of `{tool}` above: if that is what the request asks for, "
+    "answer it now. If not, {call}"
+)
+"""Before the next call, for a held look-up where the field that a question names was seen."""
+
+ONLY_THIS = "{call}. Make this one call now: before it `{tool}` can't run."
+"""The next call where naming it and what follows has not helped."""
+
+GO_ON_WITH = (
+    "if the results above hold what you need, use it. If not, call {have}: that has not been done."
+)
+"""The next step in a loop, where known values allow look-ups that were not made."""
 
 DEAD_END = (
     f"{ENDS} in words: say that what it names was not found. `{{tool}}` has looked for it, and the "

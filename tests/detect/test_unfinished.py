@@ -132,3 +132,52 @@ def test_a_call_is_no_end() -> None:
     """The rules look at the wish to finish."""
     at = trajectory(steps(REFUSED), proposal(call()), tools=SHOP)
     assert list(Termination(TerminationOptions(required_tools=("add_note",))).detect(at)) == []
+
+
+CARD = ran("look_up", '{"card_no": "k-1", "first_name": "Nils", "fees_due": 12, "active": true}')
+NAME = Task("t", "What is the first name on the card?")
+FEES = Task("t", "What does the member owe us in fees?")
+
+
+def asked(text: str, *turns: Any, task: Task = NAME, **options: Any) -> list[Finding]:
+    """What is said about an answer to a question that was asked once."""
+    told = Passage("told", task.objective, step="t", user=True)
+    return found(turns or [CARD], text, task=task, seen=(told,), **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "field"),
+    [("The member has no loans.", NAME, "first_name"), ("None are open.", FEES, "fees_due")],
+)
+def test_an_answer_without_what_the_question_names(text: str, task: Task, field: str) -> None:
+    """One result has it, and only one value of it."""
+    (finding,) = asked(text, task=task)
+    assert (finding.pattern, finding.severity) == ("unanswered", Severity.HOLD)
+    assert f"asks for `{field}`" in finding.detail
+    assert asked(text, task=task, unanswered=False) == []
+
+
+OTHER = ran("look_up", '{"first_name": "Ada"}')
+
+
+@pytest.mark.parametrize(
+    ("text", "turns", "task"),
+    [
+        ("It is Nils.", [CARD], NAME),
+        ("He owes $12.00.", [CARD], FEES),
+        ("It is unclear.", [CARD, OTHER], NAME),
+        ("Nothing.", [ran("look_up", '{"first_name": null, "fees_due": 0}')], FEES),
+        ("It is valid.", [CARD], Task("t", "Is the card active?")),
+        ("Done.", [CARD], Task("t", "Change the first name to Ada.")),
+        ("The card is k-1.", [CARD], Task("t", "Which name is it?")),
+    ],
+)
+def test_an_answer_that_may_be_right(text: str, turns: Any, task: Task) -> None:
+    """Said, several values, nothing there, a change, or a name that is only half asked for."""
+    assert asked(text, *turns, task=task) == []
+
+
+def test_in_a_conversation_the_user_asks_again() -> None:
+    """What is meant may have been settled there."""
+    told = [Passage("told", text, step="t", user=True) for text in (NAME.objective, "Thanks!")]
+    assert found([CARD], "You are welcome.", task=NAME, seen=told) == []

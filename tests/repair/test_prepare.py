@@ -7,7 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from builders import active, advice, catalog, failed, finding, proposal, ran, state, steps, tool
+from builders import (
+    active,
+    advice,
+    call,
+    catalog,
+    failed,
+    finding,
+    proposal,
+    ran,
+    state,
+    steps,
+    tool,
+)
 
 from sentry_langgraph import ledger
 from sentry_langgraph.provenance import Passage, Provenance
@@ -227,7 +239,6 @@ def test_a_reason_beside_an_unknown_tool_is_an_answer() -> None:
 @pytest.mark.parametrize(
     "one",
     [
-        finding(Label.REPETITION_OR_LOOPING, tool="get_stay"),
         finding(Label.UNKNOWN_TOOL, tool="nope"),
         finding(Label.TERMINATION_MISCALIBRATION, pattern="empty"),
         advice(Label.HALLUCINATION, tool="get_stay", argument="stay_id"),
@@ -326,7 +337,8 @@ def test_a_reminder_of_a_look_up_ends_on_the_answer() -> None:
     """Nothing is owed then but the answer."""
     look = active(Label.HALLUCINATION, strategy=Strategy.HOLD, tool="get_stay", plan=())
     assert remind((look,), DESK, QUESTION).splitlines()[0] == (
-        "Next, with what this result gives: `get_stay` with stay_id, then answer the request."
+        "Next, with what this result gives: answer the request if that result allows it; "
+        "if not, `get_stay` with stay_id, then answer the request."
     )
 
 
@@ -336,3 +348,76 @@ def test_failed_calls_are_no_steps_done() -> None:
     assert one.done_since("s0") == {"list_stays"}
     assert OPEN.active[0].rest(one.done_since("s0")) == ()
     assert OPEN.active[0].rest(frozenset({"find_guest"})) == (STAYS,)
+
+
+def test_a_loop_is_led_to_the_look_up_that_was_not_made() -> None:
+    """Known values allow it; where there is none, the label's own words stay."""
+    loop = finding(Label.REPETITION_OR_LOOPING, tool="find_guest")
+    assert prepared(loop, at(FOUND)).advice == (
+        "if the results above hold what you need, use it. If not, call `list_stays` with guest_id "
+        "'g-17': that has not been done."
+    )
+    assert prepared(loop, at()).advice == ""
+
+
+MISSING = finding(
+    Label.INVALID_ARGUMENTS,
+    tool="list_stays",
+    argument="guest_id",
+    pattern="missing",
+    detail="`guest_id` is missing",
+    calls=(0,),
+)
+
+
+def calling(**args: Any) -> Trajectory:
+    """A call of `list_stays`."""
+    return replace(at(), proposal=proposal(call("list_stays", **args)))
+
+
+def test_a_value_that_the_agent_gave_is_named_in_the_next_call() -> None:
+    """It stands in the request; one that stands nowhere is not passed on."""
+    made = prepared(MISSING, calling(guest="Ada Moss"))
+    assert text_of(made)[1] == (
+        "Next: call `find_guest` with guest (string, required: 'Ada Moss')."
+    )
+    made = prepared(MISSING, calling(guest="Eve Hale"))
+    assert "guest (string, required: as the request says it)" in text_of(made)[1]
+
+
+def test_the_second_time_only_the_next_call_is_named() -> None:
+    """What follows it drew the agent to the call that can't run yet."""
+    open_ = active(Label.INVALID_ARGUMENTS, key=MISSING.key, tool="list_stays")
+    made = prepared(MISSING, at(folded=state(open_)))
+    assert made.plan == ()
+    assert text_of(made)[1:3] == [
+        "Next: call `find_guest` with guest (string, required: as the request says it). Make this "
+        "one call now: before it `list_stays` can't run.",
+        "Then: continue with the original request, using the result.",
+    ]
+
+
+def test_an_identifier_of_another_kind_leads_to_what_takes_it() -> None:
+    """Where nothing takes it, to the way to the right one."""
+    swapped = replace(
+        advice(Label.HALLUCINATION, tool="get_stay", argument="stay_id", pattern="other_kind"),
+        plan=(GUEST,),
+        evidence={"kept_as": "guest_id"},
+    )
+    assert prepared(swapped, at(FOUND)).advice == "call `list_stays` with guest_id 'g-17'."
+    made = prepared(swapped, at())
+    assert made.advice.startswith("call `find_guest` with guest")
+    assert made.plan == (GUEST,)
+
+
+def test_before_another_look_up_stands_the_answer_that_was_seen() -> None:
+    """A held look-up may be needless."""
+    task = Task("t", "In which year was Ada Moss here?")
+    seen = json.dumps({"guest_id": "g-17", "year": 2011})
+    done = steps(ran("find_guest", seen, guest="Ada Moss"))
+    here = at(Passage("result", seen, "find_guest", step="s0"), task=task, done=done)
+    made = prepared(invented("get_stay", "stay_id", STAYS), here)
+    assert made.advice.startswith(
+        "`year` stands in the result of `find_guest` above: if that is what the request asks for, "
+        "answer it now. If not, call `list_stays`"
+    )

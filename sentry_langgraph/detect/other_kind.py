@@ -1,0 +1,101 @@
+"""An identifier of one kind in the place of another, after the tool has not found it.
+
+A `title_no` out of a catalogue is no `copy_code`, however real it is. Nothing is held: the tool
+has refused it already, and what helps is the way to the right one.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from sentry_langgraph.detect.flaws import shown
+from sentry_langgraph.plans import plan_to
+from sentry_langgraph.provenance import Provenance
+from sentry_langgraph.records import Finding, Observation, ToolCall, Trajectory, reads_as_not_there
+from sentry_langgraph.slots import leaves_of, nouns_of, slot_of
+from sentry_langgraph.taxonomy import Label, Severity
+
+PATTERN = "other_kind"
+_SOURCES = 40
+
+
+def other_kind(trajectory: Trajectory) -> Finding | None:
+    """The finding of a refused identifier that results know only as another kind of thing.
+
+    Silent where the agent already goes the way that leads to the right one, and where no way
+    is known.
+    """
+    last = trajectory.steps[-1] if trajectory.steps else None
+    if last is None:
+        return None
+    for call in last.calls:
+        if _not_found(last.observation_of(call)):
+            found = _of_call(call, trajectory)
+            if found is not None:
+                return found
+    return None
+
+
+def _not_found(seen: Observation | None) -> bool:
+    return (
+        seen is not None
+        and seen.status == "error"
+        and not seen.own
+        and reads_as_not_there(seen.text)
+    )
+
+
+def _of_call(call: ToolCall, trajectory: Trajectory) -> Finding | None:
+    catalog, provenance = trajectory.catalog, trajectory.provenance
+    spec = catalog.tools.get(call.name)
+    for leaf in leaves_of(call.args or {}, spec):
+        kept = kept_as(leaf.name, leaf.value, call.name, provenance)
+        if not kept:
+            continue
+        plan = plan_to(leaf.name, catalog, provenance, consumer=call.name)
+        if not plan or any(plan[0].tool == made.name for made in trajectory.proposal.calls):
+            continue
+        return Finding(
+            Label.HALLUCINATION,
+            trajectory.proposal.id,
+            key=f"{Label.HALLUCINATION}:{PATTERN}:{call.name}:{leaf.name}",
+            confidence=0.8,
+            severity=Severity.ADVISE,
+            detail=f"'{shown(leaf.value)}' is a `{kept}` and no `{leaf.name}`, so `{call.name}` "
+            "did not find it",
+            evidence={"slot": leaf.name, "kept_as": kept, "plan": len(plan)},
+            tool=call.name,
+            argument=leaf.name,
+            pattern=PATTERN,
+            plan=plan,
+        )
+    return None
+
+
+def kept_as(name: str, value: object, tool: str, provenance: Provenance) -> str:
+    """The field in which results have a value, where all of them say another kind of thing.
+
+    Args:
+        name: The argument that the value was given for.
+        value: The value.
+        tool: The tool that takes it.
+        provenance: What was told and seen.
+
+    Returns:
+        The name of a field; empty where the value may be of the right kind, or names nothing.
+    """
+    slot = slot_of(name)
+    if slot.kind not in ("id", "number"):
+        return ""
+    wanted = nouns_of(slot, tool)[-1:]
+    kept = ""
+    for source in islice(provenance.sources(value), _SOURCES):
+        if not source.keys or source.passage.kind == "told":
+            return ""
+        for key in source.keys:
+            held = slot_of(key)
+            nouns = nouns_of(held, source.passage.tool)[-1:]
+            if held.kind not in ("id", "number") or not nouns or nouns == wanted:
+                return ""
+            kept = kept or key
+    return kept
