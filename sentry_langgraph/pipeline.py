@@ -161,6 +161,9 @@ class Pipeline:
             before = settled(trajectory, self.verify)
             trajectory = self._judged(trajectory, before)
         findings, faults = self.detect(trajectory)
+        if findings:
+            findings, more = self._prepared(findings, trajectory)
+            faults += more
         if not findings and not trajectory.state.active and not faults and not before:
             return HEALTHY
         if self.mode == "shadow":
@@ -187,23 +190,22 @@ class Pipeline:
                 found = detector.detect(trajectory)
                 if found:
                     findings += [
-                        prepared(finding, trajectory)
-                        for finding in found
-                        if not self._exempt(trajectory, finding)
+                        finding for finding in found if not self._exempt(trajectory, finding)
                     ]
             except Exception as error:  # a detector may be the user's: the run must go on
                 logger.exception("the detector %s failed; the agent goes on without it", kind)
-                what = f"fault:detector:{kind}"
-                if (what, "notice") not in trajectory.state.suppressed:
-                    faults.append(
-                        ledger.notice(
-                            what,
-                            trajectory.task,
-                            trajectory.proposal.id,
-                            error=type(error).__name__,
-                        )
-                    )
+                faults += _fault(f"detector:{kind}", error, trajectory)
         return tuple(findings), tuple(faults)
+
+    def _prepared(
+        self, findings: Sequence[Finding], trajectory: Trajectory
+    ) -> tuple[tuple[Finding, ...], tuple[Event, ...]]:
+        """The findings with what is to be done about them; as they are where that can't be said."""
+        try:
+            return tuple(prepared(finding, trajectory) for finding in findings), ()
+        except Exception as error:
+            logger.exception("no plan could be made; the repair goes without one")
+            return tuple(findings), _fault("plan", error, trajectory)
 
     def _exempt(self, trajectory: Trajectory, finding: Finding) -> bool:
         spec = trajectory.catalog.tools.get(finding.tool) if finding.tool else None
@@ -226,3 +228,12 @@ class Pipeline:
             for judgement in judgements
         ]
         return replace(trajectory, state=ledger.fold(events, trajectory.state))
+
+
+def _fault(where: str, error: Exception, trajectory: Trajectory) -> tuple[Event, ...]:
+    """The event about a fault of ours; none where the task has it already."""
+    what = f"fault:{where}"
+    if (what, "notice") in trajectory.state.suppressed:
+        return ()
+    step = trajectory.proposal.id
+    return (ledger.notice(what, trajectory.task, step, error=type(error).__name__),)

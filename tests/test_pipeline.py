@@ -180,6 +180,24 @@ def test_a_failing_detector_is_recorded_once_a_task(caplog: pytest.LogCaptureFix
     assert caplog.records
 
 
+def test_a_repair_without_a_plan_where_none_can_be_made(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A fault of ours takes the plan and not the repair."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr("sentry_langgraph.pipeline.prepared", broken)
+    with caplog.at_level(logging.ERROR, "sentry_langgraph"):
+        outcome = DEFAULT.decide(trajectory((), proposal(call("nope"))))
+    assert isinstance(outcome.decisions[0], HardRepair)
+    assert [(one["key"], one["error"]) for one in outcome.faults] == [
+        ("fault:plan", "RuntimeError")
+    ]
+    assert caplog.records
+
+
 def test_a_detector_may_find_nothing_in_any_form() -> None:
     """None and an empty iterable are the same."""
     quiet = pipeline({"kind": f"{SAMPLES}:silent"}, {"kind": f"{SAMPLES}:Plain"})

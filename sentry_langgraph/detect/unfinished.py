@@ -143,7 +143,9 @@ def unanswered(trajectory: Trajectory) -> Finding | None:
     Silent in a conversation, and where results have several values of it: which one is meant is
     then not to be seen.
     """
-    if wants_change(trajectory.task.objective) or not only_request(trajectory):
+    if not trajectory.steps or not only_request(trajectory):
+        return None
+    if wants_change(trajectory.task.objective):
         return None
     found = {
         (one.field, str(one.value)): one
