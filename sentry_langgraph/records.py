@@ -7,7 +7,7 @@ messages, the stages read them, and what has to outlive a step becomes a plain-J
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -480,12 +480,24 @@ class Trajectory:
     @property
     def hard_streak(self) -> int:
         """How many messages in a row, up to the last one, were answered by a hard repair."""
-        streak = 0
+        return sum(1 for _ in self._hard_in_a_row())
+
+    def attempt_at(self, tool: str | None) -> int:
+        """Which attempt the newest message is, of those in a row that were answered by a hard
+        repair and called a tool, from 1. None counts every call."""
+        failed = 0
+        for step in self._hard_in_a_row():
+            if tool is not None and all(call.name != tool for call in step.calls):
+                break
+            failed += 1
+        return failed + 1
+
+    def _hard_in_a_row(self) -> Iterator[Step]:
+        """The messages that were answered by a hard repair, newest first, up to another one."""
         for step in reversed(self.steps):
             if step.id not in self.state.hard_steps:
-                break
-            streak += 1
-        return streak
+                return
+            yield step
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ _ONE_HOLD = frozenset(
         "unacknowledged_error",
         "required_tool",
         "unanswered",
+        "miscounted",
         "after_finish",
         "completed_again",
     }

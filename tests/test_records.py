@@ -189,6 +189,13 @@ def test_the_hard_streak_is_what_stands_in_a_row_at_the_end(hard: list[str], str
     assert seen.hard_streak == streak
 
 
+def test_attempts_are_counted_for_each_tool() -> None:
+    """Another tool that fails for the first time has not failed before."""
+    done = steps(held("other", q=1), held("search", q=1), held("search", q=2))
+    seen = trajectory(done, state=TaskState(hard_steps=frozenset({"s0", "s1", "s2"})))
+    assert [seen.attempt_at(name) for name in ("search", "other", None)] == [3, 1, 4]
+
+
 def test_calls_are_equal_by_what_they_say() -> None:
     """What was computed for one is no part of it."""
     one, other = call(q=1), call(q=1)

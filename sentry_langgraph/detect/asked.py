@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
+from sentry_langgraph.detect.conversation import only_request
 from sentry_langgraph.detect.flaws import Flaw
 from sentry_langgraph.detect.verbs import kinds_of, said_as
 from sentry_langgraph.records import ToolCall, ToolSpec, Trajectory
@@ -43,7 +44,7 @@ def unrequested(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Flaw 
     """The flaw of a change whose kind no text of a user or the system mentions.
 
     A user who says yes has asked for what the agent had proposed. Only changes whose kind the
-    tool's name says are judged.
+    tool's name says are judged, and any change where all that the user has said is a question.
 
     Args:
         call: The change.
@@ -52,7 +53,9 @@ def unrequested(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Flaw 
     """
     kinds = kinds_of(call.name)
     words = words_of(call.name)
-    if not kinds or len(words) < _NAMED or not _MATERIAL.isdisjoint(words):
+    if len(words) < _NAMED or not _MATERIAL.isdisjoint(words):
+        return None
+    if not kinds and (wants_change(trajectory.task.objective) or not only_request(trajectory)):
         return None
     verb = next((word for word in words if len(word) > _SHORT and kinds_of(word)), "")[:5]
     told = said = 0

@@ -23,7 +23,8 @@ _CHANGES = frozenset(
     "activate deactivate confirm accept decline terminate kill destroy clear purge erase "
     "upgrade downgrade renew redeem charge withdraw deposit ship void rollback revert undo "
     "link unlink attach detach import sync swap rebook configure mark escalate "
-    "extend postpone reschedule reserve".split()
+    "extend postpone reschedule reserve hold place allocate unassign pause block unblock lend "
+    "borrow rent".split()
 )
 _NAMESPACES = re.compile(r"__|[./:]")
 

@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from sentry_langgraph.detect.base import DetectorOptions
+from sentry_langgraph.detect.miscount import miscounted
 from sentry_langgraph.detect.open_action import gave_up, open_action
 from sentry_langgraph.detect.overrun import after_finish, completed_again
 from sentry_langgraph.detect.unfinished import (
@@ -46,6 +47,7 @@ class TerminationOptions(DetectorOptions):
         required_tools: Tools that have to run with success before a task ends.
         unanswered: An answer to a question that lacks the one value that results have for what
             the question names.
+        miscounted: An answer with another count than the list has that it is about.
         finish_tool: A finish in words by an agent that has a tool to end with (`finish`).
         after_finish: Calls after the tool that ends the task has run with success.
         completed_again: A change that is made again with the same arguments.
@@ -61,6 +63,7 @@ class TerminationOptions(DetectorOptions):
     unacknowledged_error: Switch = True
     required_tools: tuple[str, ...] = ()
     unanswered: Switch = True
+    miscounted: Switch = True
     finish_tool: Switch = True
     after_finish: Switch = True
     completed_again: Switch = True
@@ -118,7 +121,8 @@ class Termination:
         # last, because it reads the text
         if found is not None and not gives_reason(_own_words(trajectory)):
             return found
-        return unanswered(trajectory) if options.unanswered else None
+        found = unanswered(trajectory) if options.unanswered else None
+        return miscounted(trajectory) if found is None and options.miscounted else found
 
 
 def _failed_last(trajectory: Trajectory) -> bool:

@@ -142,7 +142,7 @@ def hard(guard: Guard, scene: Scene, repair: HardRepair, held: frozenset[int]) -
 
 def _plan(guard: Guard, scene: Scene, finding: Finding, *, with_request: bool = True) -> str:
     options = guard.pipeline.repair
-    attempt = scene.trajectory.hard_streak + 1
+    attempt = scene.trajectory.attempt_at(finding.tool)
     return compose(
         finding,
         guard.catalog,

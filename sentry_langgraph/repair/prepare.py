@@ -31,6 +31,7 @@ from sentry_langgraph.repair.templates import (
     DEAD_END,
     GO_ON_WITH,
     NOT_DONE_YET,
+    NOTHING_THERE,
     ONLY_THIS,
     OR_GIVE_UP,
     SAY_WHY,
@@ -41,13 +42,25 @@ from sentry_langgraph.slots import slot_of
 from sentry_langgraph.taxonomy import Label, Severity
 from sentry_langgraph.wants import wants_change
 
-_PLANNED = frozenset({Label.HALLUCINATION, Label.INVALID_ARGUMENTS, Label.UNAVAILABLE_TARGET})
+_PLANNED = frozenset(
+    {
+        Label.HALLUCINATION,
+        Label.INVALID_ARGUMENTS,
+        Label.MALFORMED_ARGUMENTS,
+        Label.UNAVAILABLE_TARGET,
+    }
+)
 """Labels whose repair may need a value that another call yields."""
 
 _READS_ON = frozenset({Label.REPETITION_OR_LOOPING, Label.OVER_EXPLORATION})
 """Labels of an agent that reads on: a question may have its answer by then."""
 
 _STEM = 5
+_CLIP = 60
+_TOKENS = re.compile(r"#?(?=[\w-]*\d)[\w-]{3,64}")
+_NONE = re.compile(r"\A\s*(?:\{\s*\"[^\"]*\"\s*:\s*)?\[\s*\]\s*\}?\s*\Z")
+"""A result that is an empty list, or one field with an empty list."""
+
 OTHER_KIND = "other_kind"
 """Pattern of `hallucination` that holds nothing and still has a plan."""
 
@@ -87,6 +100,9 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
     gone = gone or _dead_end(finding, plan, trajectory)
     if gone:
         return replace(finding, plan=(), advice=DEAD_END.format(tool=gone))
+    if question and plan and _gave_none(plan[-1].tool, trajectory):
+        advice = NOTHING_THERE.format(tool=plan[-1].tool)
+        return _with_answer(replace(finding, plan=(), advice=""), trajectory, advice)
     return _worded(finding, plan, spec, trajectory)
 
 
@@ -105,8 +121,10 @@ def _worded(
         # the way beyond it only draws the agent to the call that can't run yet
         advice = ONLY_THIS.format(call=advice.removesuffix("."), tool=finding.tool)
         plan = ()
+    if place is not None and _again(finding, trajectory):
+        return replace(finding, plan=(), advice=_answered(ANSWER_AT, place))
     if place is not None:
-        advice = ANSWERED_ABOVE.format(tool=place.tool, field=place.field, call=advice)
+        advice = _answered(ANSWERED_ABOVE, place, call=advice)
     return replace(finding, plan=plan, advice=advice)
 
 
@@ -136,12 +154,32 @@ def _given(finding: Finding, trajectory: Trajectory) -> Mapping[str, Any]:
     }
 
 
-def _with_answer(finding: Finding, trajectory: Trajectory) -> Finding:
+def _gave_none(tool: str, trajectory: Trajectory) -> bool:
+    """Whether a look-up has worked in this task and gave an empty list."""
+    return any(
+        call.name == tool and seen is not None and seen.worked and _NONE.search(seen.text)
+        for step in trajectory.steps
+        for call in step.calls
+        if (seen := step.observation_of(call)) is not None
+    )
+
+
+def _with_answer(finding: Finding, trajectory: Trajectory, otherwise: str = "") -> Finding:
     """A finding about a question, with where its answer stands, if that has been seen."""
     place = None if finding.advice else next(answers(trajectory), None)
     if place is None:
-        return finding
-    return replace(finding, advice=ANSWER_AT.format(tool=place.tool, field=place.field))
+        return replace(finding, advice=otherwise) if otherwise else finding
+    return replace(finding, advice=_answered(ANSWER_AT, place))
+
+
+def _answered(text: str, place: Answer, **more: str) -> str:
+    value = f"'{_shown(place.value)}'" if isinstance(place.value, str) else _shown(place.value)
+    return text.format(tool=place.tool, field=place.field, value=value, **more)
+
+
+def _shown(value: object) -> str:
+    flat = " ".join(str(value).split())
+    return flat if len(flat) <= _CLIP else f"{flat[: _CLIP - 1]}…"
 
 
 def _right_kind(finding: Finding, trajectory: Trajectory) -> Finding:
@@ -198,13 +236,23 @@ def _named(spec: ToolSpec, request: str) -> bool:
 
 def _plan(finding: Finding, spec: ToolSpec, trajectory: Trajectory) -> tuple[PathStep, ...]:
     slot = finding.argument
-    if finding.label is Label.UNAVAILABLE_TARGET:
+    if finding.label in (Label.UNAVAILABLE_TARGET, Label.MALFORMED_ARGUMENTS):
         slot = next((name for name in spec.required if _identifies(name)), None)
     elif finding.pattern != "missing":
         slot = None
-    if not slot or not _identifies(slot):
+    if not slot or not _identifies(slot) or _says_one(finding, trajectory):
         return ()
     return plan_to(slot, trajectory.catalog, trajectory.provenance, consumer=spec.name)
+
+
+def _says_one(finding: Finding, trajectory: Trajectory) -> bool:
+    """Whether arguments that can't be read hold an identifier that was told or seen."""
+    return any(
+        trajectory.provenance.grounded(token)
+        for call in trajectory.proposal.calls
+        if call.index in finding.calls and call.args is None
+        for token in _TOKENS.findall(call.raw)
+    )
 
 
 def _dead_end(finding: Finding, plan: tuple[PathStep, ...], trajectory: Trajectory) -> str:

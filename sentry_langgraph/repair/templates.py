@@ -175,7 +175,7 @@ UNANSWERED = Template(
     "answer the request with it, if that is what was asked for; if not, say again what you found.",
     "end there.",
 )
-"""For an answer without the value that the request asks for by name."""
+"""For an answer without the value, or with another count, than the request asks for by name."""
 
 OTHER_KIND = Template(
     _OBSERVED, "look the right one up before you use it: {tools}.", "continue with the request."
@@ -219,6 +219,7 @@ PATTERNS: Mapping[tuple[Label, str], Template] = {
     (Label.TERMINATION_MISCALIBRATION, "unacknowledged_error"): UNACKNOWLEDGED_ERROR,
     (Label.TERMINATION_MISCALIBRATION, "required_tool"): REQUIRED_TOOL,
     (Label.TERMINATION_MISCALIBRATION, "unanswered"): UNANSWERED,
+    (Label.TERMINATION_MISCALIBRATION, "miscounted"): UNANSWERED,
     (Label.HALLUCINATION, "other_kind"): OTHER_KIND,
     (Label.TERMINATION_MISCALIBRATION, "after_finish"): AFTER_FINISH,
     (Label.TERMINATION_MISCALIBRATION, "completed_again"): COMPLETED_AGAIN,
@@ -258,13 +259,13 @@ ENDS = "answer the request"
 """How a next step begins that is the last one."""
 
 ANSWER_AT = (
-    f"{ENDS} in words: `{{field}}` stands in the result of `{{tool}}` above. Make no change, and "
-    "repeat no call."
+    f"{ENDS} in words: `{{field}}` is {{value}} in the result of `{{tool}}` above. Make no change, "
+    "and repeat no call."
 )
 """The next step where the field that a question names has been seen."""
 
 ANSWERED_ABOVE = (
-    "`{field}` stands in the result of `{tool}` above: if that is what the request asks for, "
+    "`{field}` is {value} in the result of `{tool}` above: if that is what the request asks for, "
     "answer it now. If not, {call}"
 )
 """Before the next call, for a held look-up where the field that a question names was seen."""
@@ -282,6 +283,12 @@ DEAD_END = (
     "same call gives the same answer."
 )
 """The next step where the way to a value begins with a look-up that has found nothing."""
+
+NOTHING_THERE = (
+    f"{ENDS} in words: say that there is none. `{{tool}}` has looked for it, and its result above "
+    "has none."
+)
+"""The same where the look-up has worked, and gave no value."""
 
 SAY_WHY = f"{ENDS} in words: say what can't be done, and why, as you have just said it."
 """The next step where the message with an unknown tool has given the reason already."""

@@ -163,7 +163,7 @@ class Acts:
         )
         if fault is not None:
             task.record([ledger.notice("fault:playbook", task.task, step, error=fault, **context)])
-        attempt = trajectory.hard_streak + 1
+        attempt = trajectory.attempt_at(first.tool)
         first = remembered(first, lessons, task.catalog)
         findings = (first, *findings[1:])
         text = compose(

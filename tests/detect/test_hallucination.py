@@ -275,6 +275,18 @@ def test_a_plain_question_asks_for_no_change(request_: str) -> None:
     assert not looked(made, KNOWN, told("Yes, can you do that?"), request=request_)
 
 
+def test_a_change_of_no_known_kind_is_not_what_a_question_asks_for() -> None:
+    """Where all that the user has said is a question, its kind does not matter."""
+    tools = catalog(tool("hold_item", item_id="string", read_only=False))
+    made = proposal(call("hold_item", item_id="W1002"))
+    (found,) = looked(made, KNOWN, request="When does W1002 have to be back?", tools=tools)
+    assert found.pattern == "unrequested_change"
+    assert not looked(made, KNOWN, request="Keep W1002 for me until Friday", tools=tools)
+    assert not looked(
+        made, KNOWN, told("Go on, please"), request="When is W1002 back?", tools=tools
+    )
+
+
 SHED = catalog(
     tool("send_to_workshop", vehicle_id="string", read_only=False),
     replace(tool("suspend_item", item_id="string", read_only=False), description="Put it aside."),

@@ -19,6 +19,7 @@ from builders import (
     state,
     steps,
     tool,
+    unparsable,
 )
 
 from sentry_langgraph import ledger
@@ -165,11 +166,11 @@ def test_a_question_is_told_where_its_answer_stands() -> None:
     told = at(task=task, done=seen)
     held = prepared(invented("move_stay", "stay_id", GUEST, STAYS), told)
     assert text_of(held, task)[1] == (
-        "Next: answer the request in words: `email` stands in the result of `find_guest` above. "
-        "Make no change, and repeat no call."
+        "Next: answer the request in words: `email` is 'a@b.example' in the result of `find_guest` "
+        "above. Make no change, and repeat no call."
     )
     loop = advice(Label.REPETITION_OR_LOOPING, tool="find_guest", detail="again")
-    assert "`email` stands in the result" in prepared(loop, told).advice
+    assert "`email` is 'a@b.example' in the result" in prepared(loop, told).advice
     assert prepared(loop, at(task=QUESTION, done=seen)) == loop
     assert prepared(loop, at(task=CHANGE, done=seen)) == loop
     failing = steps(failed("find_guest", "error: no email"))
@@ -418,6 +419,50 @@ def test_before_another_look_up_stands_the_answer_that_was_seen() -> None:
     here = at(Passage("result", seen, "find_guest", step="s0"), task=task, done=done)
     made = prepared(invented("get_stay", "stay_id", STAYS), here)
     assert made.advice.startswith(
-        "`year` stands in the result of `find_guest` above: if that is what the request asks for, "
+        "`year` is 2011 in the result of `find_guest` above: if that is what the request asks for, "
         "answer it now. If not, call `list_stays`"
+    )
+    open_ = active(Label.HALLUCINATION, key=made.key, tool="get_stay")
+    again = prepared(made_of("get_stay"), replace(here, state=state(open_)))
+    assert again.advice.startswith("answer the request in words: `year` is 2011")
+
+
+def made_of(name: str) -> Finding:
+    """The same failure again."""
+    return invented(name, "stay_id", STAYS)
+
+
+def test_a_question_about_what_a_look_up_gave_none_of() -> None:
+    """The same look-up gives nothing the second time either."""
+    none = json.dumps({"stay_ids": []})
+    done = steps(ran("list_stays", none, guest_id="g-17"))
+    here = at(FOUND, Passage("result", none, "list_stays"), task=QUESTION, done=done)
+    made = prepared(invented("get_stay", "stay_id", STAYS), here)
+    assert (made.plan, text_of(made)[1:3]) == (
+        (),
+        [
+            "Next: answer the request in words: say that there is none. `list_stays` has looked "
+            "for it, and its result above has none.",
+            "Then: end there.",
+        ],
+    )
+
+
+UNREADABLE = finding(
+    Label.MALFORMED_ARGUMENTS, tool="list_stays", detail="they are not valid JSON", calls=(0,)
+)
+
+
+def test_arguments_that_cant_be_read_may_miss_an_identifier() -> None:
+    """Where they hold one that was told or seen, it is only to be written again."""
+    bad = replace(at(), proposal=proposal(unparsable("list_stays", '{"guest_id": "12345" // ?}')))
+    assert [step.tool for step in prepared(UNREADABLE, bad).plan] == ["find_guest"]
+    task = Task("t", "List the stays of guest g-17.")
+    said = replace(
+        at(task=task), proposal=proposal(unparsable("list_stays", '{"guest_id": "g-17"'))
+    )
+    made = prepared(UNREADABLE, said)
+    assert (made.plan, made.advice) == (
+        (),
+        "call `list_stays` with guest_id (string, required).",
     )
