@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from sentry_langgraph.provenance import fields
-from sentry_langgraph.records import Trajectory
+from sentry_langgraph.records import Step
 from sentry_langgraph.slots import singular, slot_of, words_of
 
 _REQUEST_READ = 4_000
 _STEM = 5
+_CLIP = 60
 _STATE_OF = frozenset("due left owed open remaining outstanding".split())
 """Last words of a name that say in what state the thing before is: `fees_due` are fees."""
 
@@ -34,15 +35,22 @@ class Answer:
     value: Any
     outright: bool
 
+    @property
+    def shown(self) -> str:
+        """The value, as a text for the model or the user may quote it."""
+        flat = " ".join(str(self.value).split())
+        flat = flat if len(flat) <= _CLIP else f"{flat[: _CLIP - 1]}…"
+        return f"'{flat}'" if isinstance(self.value, str) else flat
 
-def answers(trajectory: Trajectory) -> Iterator[Answer]:
-    """The fields of the task's results that the request names, newest result first.
+
+def answers(request: str, steps: Sequence[Step]) -> Iterator[Answer]:
+    """The fields of a task's results that the request names, newest result first.
 
     The request has to have the last word of the name. Names of identifiers don't count: a
     request is seldom about them.
     """
-    asked = _asked(trajectory.task.objective[-_REQUEST_READ:])
-    for step in reversed(trajectory.steps):
+    asked = _asked(request[-_REQUEST_READ:])
+    for step in reversed(steps):
         for seen in reversed(step.observations):
             if not seen.worked:
                 continue

@@ -149,7 +149,7 @@ def unanswered(trajectory: Trajectory) -> Finding | None:
         return None
     found = {
         (one.field, str(one.value)): one
-        for one in answers(trajectory)
+        for one in answers(trajectory.task.objective, trajectory.steps)
         if one.outright and one.value and isinstance(one.value, str | int | float)
     }
     if len(found) != 1:
@@ -161,7 +161,7 @@ def unanswered(trajectory: Trajectory) -> Finding | None:
         trajectory,
         "unanswered",
         f"the request asks for `{answer.field}`, and the answer does not say it: the result of "
-        f"`{answer.tool}` has '{_clip(str(answer.value))}'",
+        f"`{answer.tool}` has {answer.shown}",
         tool=answer.tool,
         severity=Severity.HOLD,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from sentry_langgraph.answers import answers
 from sentry_langgraph.ledger import JUDGE
 from sentry_langgraph.records import (
     ActiveRepair,
@@ -18,6 +19,7 @@ from sentry_langgraph.repair.signatures import call_of, signature
 from sentry_langgraph.repair.steps import follow
 from sentry_langgraph.repair.templates import (
     ENDS,
+    FOUND,
     LAST_ATTEMPT,
     LESSONS,
     LOOK_UP,
@@ -128,6 +130,9 @@ def partial_answer(finding: Finding, steps: Sequence[Step], task: Task) -> str:
     done = ", ".join(
         f"`{name}`" + (f" {count} times" if count > 1 else "") for name, count in counts.items()
     )
+    if not wants_change(task.objective):
+        seen = next((one for one in answers(task.objective, steps) if one.outright), None)
+        done += FOUND.format(field=seen.field, value=seen.shown, tool=seen.tool) if seen else ""
     return STOPPED.format(
         reason=DEFINITIONS[finding.label].meaning if finding.hard else finding.detail,
         label=finding.label.value,

@@ -56,7 +56,6 @@ _READS_ON = frozenset({Label.REPETITION_OR_LOOPING, Label.OVER_EXPLORATION})
 """Labels of an agent that reads on: a question may have its answer by then."""
 
 _STEM = 5
-_CLIP = 60
 _TOKENS = re.compile(r"#?(?=[\w-]*\d)[\w-]{3,64}")
 _NONE = re.compile(r"\A\s*(?:\{\s*\"[^\"]*\"\s*:\s*)?\[\s*\]\s*\}?\s*\Z")
 """A result that is an empty list, or one field with an empty list."""
@@ -132,7 +131,8 @@ def _answer(trajectory: Trajectory) -> Answer | None:
     """Where the answer to a plain question stands, if the request names it outright."""
     if wants_change(trajectory.task.objective):
         return None
-    return next((one for one in answers(trajectory) if one.outright), None)
+    seen = answers(trajectory.task.objective, trajectory.steps)
+    return next((one for one in seen if one.outright), None)
 
 
 def _again(finding: Finding, trajectory: Trajectory) -> bool:
@@ -166,20 +166,15 @@ def _gave_none(tool: str, trajectory: Trajectory) -> bool:
 
 def _with_answer(finding: Finding, trajectory: Trajectory, otherwise: str = "") -> Finding:
     """A finding about a question, with where its answer stands, if that has been seen."""
-    place = None if finding.advice else next(answers(trajectory), None)
+    seen = answers(trajectory.task.objective, trajectory.steps)
+    place = None if finding.advice else next(seen, None)
     if place is None:
         return replace(finding, advice=otherwise) if otherwise else finding
     return replace(finding, advice=_answered(ANSWER_AT, place))
 
 
 def _answered(text: str, place: Answer, **more: str) -> str:
-    value = f"'{_shown(place.value)}'" if isinstance(place.value, str) else _shown(place.value)
-    return text.format(tool=place.tool, field=place.field, value=value, **more)
-
-
-def _shown(value: object) -> str:
-    flat = " ".join(str(value).split())
-    return flat if len(flat) <= _CLIP else f"{flat[: _CLIP - 1]}…"
+    return text.format(tool=place.tool, field=place.field, value=place.shown, **more)
 
 
 def _right_kind(finding: Finding, trajectory: Trajectory) -> Finding:

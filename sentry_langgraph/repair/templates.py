@@ -319,6 +319,9 @@ STOPPED = (
 )
 """The honest partial answer at the end of the ladder."""
 
+FOUND = ". In the results: `{field}` is {value} (`{tool}`)"
+"""After what was done, where a question names a field that was seen."""
+
 NOT_RUN_STOPPED = "Not executed: the run was stopped ({label})."
 NOT_RUN_WHOLE_BATCH = (
     "Not executed: another call of this message was invalid. Make this call again."

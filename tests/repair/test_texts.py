@@ -358,6 +358,14 @@ def test_a_partial_answer_is_honest() -> None:
     assert TASK.objective in text
 
 
+def test_a_partial_answer_to_a_question_says_what_was_seen() -> None:
+    """By the field that the question names; nothing of it where a change was asked for."""
+    done = steps(ran("search", '{"fees_due": 12}', q=1))
+    text = partial_answer(LOOP, done, Task("t", "What does she owe us in fees?"))
+    assert "Done so far: `search`. In the results: `fees_due` is 12 (`search`)." in text
+    assert "In the results" not in partial_answer(LOOP, done, Task("t", "Waive all her fees."))
+
+
 def test_advice_and_hold_say_the_same() -> None:
     """How far a repair goes is the ladder's choice, not the text's."""
     one, other = finding(tool="search", detail="d"), advice(tool="search", detail="d")
