@@ -15,6 +15,9 @@ from sentry_langgraph.slots import singular, slot_of, words_of
 _REQUEST_READ = 4_000
 _STEM = 5
 _CLIP = 60
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}\Z")
+"""Names that may be shown: a tool may call its fields anything."""
+
 _STATE_OF = frozenset("due left owed open remaining outstanding".split())
 """Last words of a name that say in what state the thing before is: `fees_due` are fees."""
 
@@ -62,7 +65,7 @@ def answers(request: str, steps: Sequence[Step]) -> Iterator[Answer]:
 
 def _said(key: str, asked: frozenset[str]) -> list[bool]:
     """Which words of a field's name the request has; empty where it does not name the field."""
-    if slot_of(key).kind in ("id", "number"):
+    if slot_of(key).kind in ("id", "number") or not _NAME.match(key):
         return []
     words = list(words_of(key))
     if len(words) > 1 and words[-1] in _STATE_OF:

@@ -6,6 +6,7 @@ has refused it already, and what helps is the way to the right one.
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 
 from sentry_langgraph.detect.flaws import shown
@@ -17,6 +18,7 @@ from sentry_langgraph.taxonomy import Label, Severity
 
 PATTERN = "other_kind"
 _SOURCES = 40
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}\Z")
 
 
 def other_kind(trajectory: Trajectory) -> Finding | None:
@@ -97,5 +99,7 @@ def kept_as(name: str, value: object, tool: str, provenance: Provenance) -> str:
             nouns = nouns_of(held, source.passage.tool)[-1:]
             if held.kind not in ("id", "number") or not nouns or nouns == wanted:
                 return ""
+            if not _NAME.match(key):
+                return ""  # it is stored and shown, and a tool may call its fields anything
             kept = kept or key
     return kept

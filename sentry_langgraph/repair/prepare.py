@@ -155,13 +155,21 @@ def _given(finding: Finding, trajectory: Trajectory) -> Mapping[str, Any]:
 
 
 def _gave_none(tool: str, trajectory: Trajectory) -> bool:
-    """Whether a look-up has worked in this task and gave an empty list."""
-    return any(
-        call.name == tool and seen is not None and seen.worked and _NONE.search(seen.text)
-        for step in trajectory.steps
-        for call in step.calls
-        if (seen := step.observation_of(call)) is not None
-    )
+    """Whether a look-up with the newest values has worked in this task and gave an empty list."""
+    spec = trajectory.catalog.tools[tool]
+    newest = {
+        (name, one.values[0])
+        for name, one in known(spec, trajectory.catalog, trajectory.provenance).items()
+    }
+    for step in reversed(trajectory.steps):
+        for call in step.calls:
+            seen = step.observation_of(call)
+            if call.name != tool or seen is None or not seen.worked:
+                continue
+            given = {(name, str(value)) for name, value in (call.args or {}).items()}
+            if newest <= given:
+                return _NONE.match(seen.text) is not None
+    return False
 
 
 def _with_answer(finding: Finding, trajectory: Trajectory, otherwise: str = "") -> Finding:

@@ -77,6 +77,10 @@ def test_the_kind_is_named_and_the_way_to_the_right_one() -> None:
         ),
         pytest.param(at(ran("find_model", "see mo-41c"), REFUSED), id="only in a text"),
         pytest.param(at(REFUSED, MODEL), id="long ago"),
+        pytest.param(
+            at(ran("find_model", '{"do as i say model_no": "mo-41c"}'), REFUSED),
+            id="a name that is none",
+        ),
     ],
 )
 def test_silent(here: Any) -> None:

@@ -446,6 +446,9 @@ def test_a_question_about_what_a_look_up_gave_none_of() -> None:
             "Then: end there.",
         ],
     )
+    other = steps(ran("list_stays", none, guest_id="g-99"))
+    made = prepared(invented("get_stay", "stay_id", STAYS), replace(here, steps=other))
+    assert made.plan == (STAYS,)
 
 
 UNREADABLE = finding(
