@@ -16,6 +16,7 @@ LONGEST = 120
 """Characters of the longest identifier; what is longer is a text."""
 
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}")
+_WORDS = re.compile(r"[^\W\d][^\d]{0,120}")
 _URL = re.compile(r"[a-z][a-z0-9+.-]{1,12}://\S+", re.IGNORECASE)
 _SHAPE = re.compile(r"#?(?=[\w-]*[A-Za-z])(?=(?:[\w-]*\d){3})[A-Za-z0-9][A-Za-z0-9_-]{4,63}")
 _NOT_SHAPE = re.compile(
@@ -30,6 +31,11 @@ _GENERIC = frozenset(
 )
 _HAS_TO_NAME = frozenset({"id", "email", "phone"})
 _FORMATS: Mapping[str, Identifier] = {"uuid": "id", "email": "email", "uri": "url"}
+
+
+def no_code(text: str) -> bool:
+    """Whether a text is words: no digit, and no code in capitals."""
+    return not text.isupper() and _WORDS.fullmatch(text) is not None
 
 
 def identifier(leaf: Leaf) -> Identifier | None:
@@ -63,7 +69,8 @@ def _of_text(slot: str, value: str, schema: Mapping[str, Any]) -> Identifier | N
         # a sentence in an id slot is the schema's to judge
         kind = "id" if text.count(" ") <= 3 and "{" not in text else None
     elif slot == "number":
-        kind = "id" if sum(map(str.isdigit, text)) >= 3 and text.count(" ") <= 3 else None
+        named = sum(map(str.isdigit, text)) >= 3 or no_code(text)
+        kind = "id" if named and text.count(" ") <= 3 else None
     elif _EMAIL.fullmatch(text):
         kind = "email"
     elif slot == "phone":

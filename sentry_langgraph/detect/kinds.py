@@ -10,26 +10,24 @@ import re
 from itertools import islice
 
 from sentry_langgraph.detect.flaws import Flaw, shown
+from sentry_langgraph.detect.identifiers import no_code
 from sentry_langgraph.producers import known_values, producers
 from sentry_langgraph.provenance import Provenance
 from sentry_langgraph.records import ToolCall, Trajectory
 from sentry_langgraph.slots import Leaf, nouns_of, slot_of
 
 _SOURCES = 40
-_WORDS = re.compile(r"[^\W\d][^\d]{0,120}")
 _TEXT_READ = 20_000
 _PROMISES = 2.0
 """Least score of a tool that counts as one that yields the identifier."""
 
 
 def are_words(leaf: Leaf) -> bool:
-    """Whether a value in an id slot has no digit and is no code in capitals."""
-    value = leaf.value
+    """Whether a value in the slot of an identifier has no digit and is no code in capitals."""
     return (
-        isinstance(value, str)
-        and not value.isupper()
-        and _WORDS.fullmatch(value) is not None
-        and slot_of(leaf.name).kind == "id"
+        isinstance(leaf.value, str)
+        and no_code(leaf.value)
+        and slot_of(leaf.name).kind in ("id", "number")
     )
 
 
@@ -51,7 +49,10 @@ def wrong_kind(leaf: Leaf, call: ToolCall, trajectory: Trajectory) -> Flaw | Non
 
 def _stands_as_id(leaf: Leaf, call: ToolCall, provenance: Provenance) -> bool:
     """Whether anything uses the value as an identifier: a field, a call that worked, a person."""
-    typed = _typed(str(leaf.value), nouns_of(slot_of(leaf.name), call.name))
+    slot = slot_of(leaf.name)
+    # what stands behind the noun may be a name: `member Eriksen` is no `member_no`
+    nouns = nouns_of(slot, call.name) if slot.kind == "id" else ()
+    typed = _typed(str(leaf.value), nouns)
     for source in islice(provenance.sources(leaf.value), _SOURCES):
         passage = source.passage
         if passage.kind == "told":

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from sentry_langgraph.detect.choice import bare_list
 from sentry_langgraph.detect.conversation import only_request
+from sentry_langgraph.detect.flaws import shown
 from sentry_langgraph.detect.other_kind import kept_as
 from sentry_langgraph.detect.unfinished import finding
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.producers import known_values
+from sentry_langgraph.reasons import gives_reason
 from sentry_langgraph.records import Finding, PathStep, ToolSpec, Trajectory, reads_as_not_there
 from sentry_langgraph.slots import slot_of
 from sentry_langgraph.taxonomy import Label
+from sentry_langgraph.values import sought
+
+OR_SAY_WHY = ", and the others after it. If none of them will do, say so."
+_RESULTS_READ = 20
+_CANDIDATES = 20
+"""Items of a list that can be looked at one by one."""
 
 
 def open_action(trajectory: Trajectory, *, reason: bool) -> Finding | None:
@@ -61,6 +70,50 @@ def gave_up(trajectory: Trajectory, *, reason: bool) -> Finding | None:
                 detail = f"`{slot}` of `{call.name}` was no known one, and a tool yields it"
                 return finding(trajectory, "untried", detail, tool=call.name, plan=plan)
     return None
+
+
+def left_unseen(trajectory: Trajectory) -> Finding | None:
+    """An end that gives a reason while other candidates of a list were not looked at.
+
+    In a conversation the user may have settled which one is meant.
+
+    Args:
+        trajectory: The newest message wants to finish.
+    """
+    last = trajectory.steps[-1] if trajectory.steps else None
+    if last is None or not only_request(trajectory):
+        return None
+    for call in last.calls:
+        seen = last.observation_of(call)
+        if seen is None or not seen.worked or trajectory.catalog.spec(call.name).read_only is False:
+            continue
+        for name, value in (call.args or {}).items():
+            if slot_of(name).kind not in ("id", "number") or not isinstance(value, str | int):
+                continue
+            items, unseen = _siblings(value, trajectory)
+            if not unseen or not gives_reason(trajectory.proposal.text):
+                continue
+            detail = f"{len(unseen)} of {items} candidates for `{name}` were not looked at"
+            advice = f"call `{call.name}` with {name} '{shown(unseen[0])}'{OR_SAY_WHY}"
+            return finding(trajectory, "untried", detail, tool=call.name, advice=advice)
+    return None
+
+
+def _siblings(value: str | int, trajectory: Trajectory) -> tuple[int, list[str]]:
+    """How many items the list of a value has, and those of them that no call was given."""
+    wanted = sought(value)
+    for passage in trajectory.provenance.results(_RESULTS_READ):
+        items = bare_list(passage, wanted) if passage.holds(wanted) else None
+        if items is None or not 1 < len(items) <= _CANDIDATES:
+            continue
+        given = {
+            str(one)
+            for step in trajectory.steps
+            for call in step.calls
+            for one in (call.args or {}).values()
+        }
+        return len(items), [str(item) for item in items if str(item) not in given]
+    return 0, []
 
 
 def _way_to(

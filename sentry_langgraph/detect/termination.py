@@ -14,7 +14,7 @@ from pydantic import Field
 
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.detect.miscount import miscounted
-from sentry_langgraph.detect.open_action import gave_up, open_action
+from sentry_langgraph.detect.open_action import gave_up, left_unseen, open_action
 from sentry_langgraph.detect.overrun import after_finish, completed_again
 from sentry_langgraph.detect.unfinished import (
     never_called,
@@ -41,7 +41,7 @@ class TerminationOptions(DetectorOptions):
         refused: A final message that the provider marks as refused or filtered.
         cut_off: A final message that the provider marks as cut off by its token limit.
         open_action: A finish while a held action is still owed, or one that gives up before what a
-            repair named was tried.
+            repair named was tried, or before other candidates were looked at.
         open_todos: A finish while the agent's own list of todos has open items.
         unacknowledged_error: A finish right after an error that the answer does not speak of.
         required_tools: Tools that have to run with success before a task ends.
@@ -109,6 +109,8 @@ class Termination:
         if options.open_action and (trajectory.state.active or _failed_last(trajectory)):
             reason = gives_reason(_own_words(trajectory))
             found = open_action(trajectory, reason=reason) or gave_up(trajectory, reason=reason)
+        if found is None and options.open_action:
+            found = left_unseen(trajectory)
         if found is not None:
             return found
         found = open_todos(trajectory) if options.open_todos else None

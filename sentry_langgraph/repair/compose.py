@@ -109,7 +109,9 @@ def remind(
         if before is None or (repair.plan and not before.plan):
             open_[held] = repair if before is None else replace(repair, owes=before.owes)
     lines = [
-        REMINDER_OF_PLAN.format(plan=follow(one.plan, held, catalog, change=bool(one.owes)))
+        REMINDER_OF_PLAN.format(
+            plan=follow(one.plan, held, catalog, change=_changes(held, catalog, task))
+        )
         for held, one in open_.items()
         if one.plan or not one.owes
     ]
@@ -178,11 +180,13 @@ def _then(template: Template, finding: Finding, catalog: Catalog, task: Task) ->
         return "end there."
     if not finding.plan:
         return template.then
+    return follow(finding.plan[1:], held, catalog, change=_changes(held, catalog, task))
+
+
+def _changes(held: str, catalog: Catalog, task: Task) -> bool:
+    """Whether a held call is part of a change, as far as its tool or the request says it."""
     spec = catalog.tools.get(held)
-    reads = spec is not None and (
-        spec.read_only or (spec.read_only is None and not wants_change(task.objective))
-    )
-    return follow(finding.plan[1:], held, catalog, change=not reads)
+    return spec is None or spec.read_only is False or wants_change(task.objective)
 
 
 def _fill(text: str, finding: Finding, catalog: Catalog) -> str:

@@ -185,6 +185,26 @@ def test_words_of_the_request_are_no_identifier(
     assert [one.pattern for one in found] == (["wrong_kind"] if wrong else [])
 
 
+DESK = catalog(
+    tool("look_up_member", surname="string", required=["surname"], read_only=True),
+    tool("loans_of_member", member_no="string", required=["member_no"], read_only=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "request_", "wrong"),
+    [
+        ("Eriksen", "What has member Eriksen at home?", True),
+        ("Eriksen", "What has the member with the number Eriksen at home?", False),
+        ("ERI", "What has member ERI at home?", False),
+    ],
+)
+def test_a_name_behind_the_noun_is_no_number(value: str, request_: str, wrong: bool) -> None:
+    """`member Eriksen` says who, and no `member_no`."""
+    found = held(call("loans_of_member", member_no=value), request=request_, tools=DESK)
+    assert [one.pattern for one in found] == (["wrong_kind"] if wrong else [])
+
+
 def test_words_are_identifiers_where_identifiers_are_words() -> None:
     """What results and accepted calls use as an id is one."""
     made = proposal(call("list_orders", customer_id="lamp"))

@@ -181,3 +181,51 @@ def test_in_a_conversation_the_user_asks_again() -> None:
     """What is meant may have been settled there."""
     told = [Passage("told", text, step="t", user=True) for text in (NAME.objective, "Thanks!")]
     assert found([CARD], "You are welcome.", task=NAME, seen=told) == []
+
+
+LISTED = ran("copies_of", '{"copy_codes": ["c-1", "c-2", "c-3"]}', title_no="t-1")
+LENT = ran("show_copy", '{"state": "lent"}', copy_code="c-1")
+ASIDE = Task("t", "Put a copy of The Salt Road aside that is in.")
+LIBRARY = catalog(
+    tool("copies_of", title_no="string", required=["title_no"], read_only=True),
+    tool("show_copy", copy_code="string", required=["copy_code"], read_only=True),
+    tool("hold_copy", copy_code="string", required=["copy_code"], read_only=False),
+)
+LENT_OUT = "We can't put it aside: the copy is lent."
+
+
+def gave_up(text: str, *turns: Any, users: int = 1) -> list[Finding]:
+    """What is said about giving up after these look-ups."""
+    told = [Passage("told", ASIDE.objective, step="t", user=True)] * users
+    results = [Passage("result", one.text or "", one.call.name, one.error) for one in turns]
+    return found(turns, text, tools=LIBRARY, task=ASIDE, seen=(*told, *results))
+
+
+def test_giving_up_before_the_other_candidates() -> None:
+    """The next one is named, and that none of them may do."""
+    (finding,) = gave_up(LENT_OUT, LISTED, LENT)
+    assert (finding.pattern, finding.severity) == ("untried", Severity.HOLD)
+    assert finding.detail == "2 of 3 candidates for `copy_code` were not looked at"
+    assert finding.advice == (
+        "call `show_copy` with copy_code 'c-2', and the others after it. If none of them will do, "
+        "say so."
+    )
+
+
+SEEN = [ran("show_copy", '{"state": "lent"}', copy_code=f"c-{n}") for n in (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "turns", "users"),
+    [
+        ("The copy c-1 is put aside.", (LISTED, LENT), 1),
+        (LENT_OUT, (LISTED, LENT, *SEEN), 1),
+        (LENT_OUT, (ran("copies_of", '{"copy_codes": ["c-1"]}', title_no="t-1"), LENT), 1),
+        (LENT_OUT, (LISTED, ran("hold_copy", "held", copy_code="c-1")), 1),
+        (LENT_OUT, (LISTED, LENT), 2),
+        (LENT_OUT, (LISTED,), 1),
+    ],
+)
+def test_no_candidate_is_left(text: str, turns: Any, users: int) -> None:
+    """No reason given, all seen, an only one, a change, a talk, none looked at."""
+    assert gave_up(text, *turns, users=users) == []

@@ -469,3 +469,14 @@ def test_arguments_that_cant_be_read_may_miss_an_identifier() -> None:
         (),
         "call `list_stays` with guest_id (string, required).",
     )
+
+
+def test_a_look_up_for_a_change_leads_on_to_the_change() -> None:
+    """An answer would end it too early."""
+    made = prepared(invented("get_stay", "stay_id", GUEST, STAYS), at())
+    assert text_of(made)[2] == (
+        "Then: `list_stays` with guest_id → stay_ids, then `get_stay` with stay_id, then the rest "
+        "of the request."
+    )
+    look = active(Label.HALLUCINATION, strategy=Strategy.HOLD, tool="get_stay", plan=())
+    assert "then the rest of the request" in remind((look,), DESK, CHANGE).splitlines()[0]
