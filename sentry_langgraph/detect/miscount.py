@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sentry_langgraph.detect.conversation import only_request
 from sentry_langgraph.detect.unfinished import finding
 from sentry_langgraph.provenance import parsed
 from sentry_langgraph.records import Finding, Trajectory
@@ -36,10 +35,13 @@ def miscounted(trajectory: Trajectory) -> Finding | None:
     """The finding of a wrong count, where the request asks for one.
 
     Only where the task's results have one list of what is to be counted, under that name. Silent
-    in a conversation, and where every item was looked at: then the agent may have counted some.
+    where every item was looked at: then the agent may have counted some.
+
+    Args:
+        trajectory: The newest message wants to finish, and no user has said more than the request.
     """
     asked = _COUNTS.search(trajectory.task.objective[-_REQUEST_READ:])
-    if asked is None or not trajectory.steps or not only_request(trajectory):
+    if asked is None:
         return None
     lists = set(_lists(singular(asked[1].lower()), trajectory))
     if len(lists) != 1:

@@ -75,14 +75,11 @@ def gave_up(trajectory: Trajectory, *, reason: bool) -> Finding | None:
 def left_unseen(trajectory: Trajectory) -> Finding | None:
     """An end that gives a reason while other candidates of a list were not looked at.
 
-    In a conversation the user may have settled which one is meant.
-
     Args:
-        trajectory: The newest message wants to finish.
+        trajectory: The newest message wants to finish, after a step, and no user has said more
+            than the request.
     """
-    last = trajectory.steps[-1] if trajectory.steps else None
-    if last is None or not only_request(trajectory):
-        return None
+    last = trajectory.steps[-1]
     for call in last.calls:
         seen = last.observation_of(call)
         if seen is None or not seen.worked or trajectory.catalog.spec(call.name).read_only is False:

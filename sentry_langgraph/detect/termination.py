@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from sentry_langgraph.detect.base import DetectorOptions
+from sentry_langgraph.detect.conversation import only_request
 from sentry_langgraph.detect.miscount import miscounted
 from sentry_langgraph.detect.open_action import gave_up, left_unseen, open_action
 from sentry_langgraph.detect.overrun import after_finish, completed_again
@@ -109,8 +110,6 @@ class Termination:
         if options.open_action and (trajectory.state.active or _failed_last(trajectory)):
             reason = gives_reason(_own_words(trajectory))
             found = open_action(trajectory, reason=reason) or gave_up(trajectory, reason=reason)
-        if found is None and options.open_action:
-            found = left_unseen(trajectory)
         if found is not None:
             return found
         found = open_todos(trajectory) if options.open_todos else None
@@ -123,8 +122,20 @@ class Termination:
         # last, because it reads the text
         if found is not None and not gives_reason(_own_words(trajectory)):
             return found
-        found = unanswered(trajectory) if options.unanswered else None
-        return miscounted(trajectory) if found is None and options.miscounted else found
+        return self._of_one_request(trajectory)
+
+    def _of_one_request(self, trajectory: Trajectory) -> Finding | None:
+        """What results say against the answer. In a conversation the user may have settled what
+        is meant, in words that no rule follows."""
+        if not trajectory.steps or not only_request(trajectory):
+            return None
+        options = self._options
+        found = left_unseen(trajectory) if options.open_action else None
+        if found is None and options.unanswered:
+            found = unanswered(trajectory)
+        if found is None and options.miscounted:
+            found = miscounted(trajectory)
+        return found
 
 
 def _failed_last(trajectory: Trajectory) -> bool:

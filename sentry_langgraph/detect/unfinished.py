@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection
 
 from sentry_langgraph.answers import answers
-from sentry_langgraph.detect.conversation import only_request
 from sentry_langgraph.detect.todos import todos_of
 from sentry_langgraph.records import Finding, Observation, Step, ToolCall, Trajectory
 from sentry_langgraph.taxonomy import Label, Severity
@@ -140,11 +139,11 @@ def never_called(
 def unanswered(trajectory: Trajectory) -> Finding | None:
     """A question asks for a field by its name, results have it, and the answer does not say it.
 
-    Silent in a conversation, and where results have several values of it: which one is meant is
-    then not to be seen.
+    Silent where results have several values of it: which one is meant is then not to be seen.
+
+    Args:
+        trajectory: The newest message wants to finish, and no user has said more than the request.
     """
-    if not trajectory.steps or not only_request(trajectory):
-        return None
     if wants_change(trajectory.task.objective):
         return None
     found = {
