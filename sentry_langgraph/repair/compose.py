@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -15,9 +16,10 @@ from sentry_langgraph.records import (
     Step,
     Task,
 )
-from sentry_langgraph.repair.signatures import call_of, signature
+from sentry_langgraph.repair.signatures import call_of, form, signature
 from sentry_langgraph.repair.steps import follow
 from sentry_langgraph.repair.templates import (
+    AS_JSON,
     ENDS,
     FOUND,
     LAST_ATTEMPT,
@@ -47,6 +49,7 @@ _CALL_AGAIN = frozenset(
 )
 """Labels whose next call is the same tool, or the suggested one, with its parameters."""
 
+_CALLED = re.compile(r"\bcall `([^`]+)`")
 _REQUEST_SHARE = 0.4
 _TOOLS_SHOWN = 24
 
@@ -82,7 +85,10 @@ def compose(
     if last_attempt:
         lines.append("Next: " + LAST_ATTEMPT.format(count=attempt))
     else:
-        lines.append("Next: " + _next(template, finding, catalog))
+        step = _next(template, finding, catalog)
+        if attempt > 1 and finding.label in _CALL_AGAIN:
+            step += _form_of(step, catalog)
+        lines.append("Next: " + step)
         lines.append("Then: " + _then(template, finding, catalog, task))
     if lessons:
         lines.append(LESSONS)
@@ -171,6 +177,13 @@ def _next(template: Template, finding: Finding, catalog: Catalog) -> str:
             call = f"call {signature(spec)} — the nearest name. All tools: {_tools(catalog)}."
         return call
     return _fill(template.next, finding, catalog)
+
+
+def _form_of(step: str, catalog: Catalog) -> str:
+    """The arguments of the tool that a next step calls, to be filled in: said differently."""
+    named = _CALLED.search(step)
+    spec = catalog.tools.get(named[1]) if named else None
+    return AS_JSON.format(form=form(spec)) if spec is not None and spec.required else ""
 
 
 def _then(template: Template, finding: Finding, catalog: Catalog, task: Task) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from sentry_langgraph.records import Catalog, ToolSpec
@@ -28,6 +29,24 @@ def signature(spec: ToolSpec, notes: Mapping[str, str] | None = None) -> str:
     if not parts:
         return f"`{spec.name}` without arguments"
     return f"`{spec.name}` with {', '.join(parts)}"
+
+
+def form(spec: ToolSpec) -> str:
+    """The required arguments of a tool as a JSON object to be filled in."""
+    names = spec.required[:_ARGUMENTS_SHOWN]
+    return json.dumps({name: _blank(spec.arguments.get(name)) for name in names})
+
+
+def _blank(schema: object) -> object:
+    if not isinstance(schema, dict):
+        return "..."
+    if isinstance(values := schema.get("enum"), list) and values:
+        return values[0]
+    kind = schema.get("type")
+    if kind == "array":
+        return [_blank(schema.get("items"))]
+    blanks: Mapping[object, object] = {"integer": 0, "number": 0, "boolean": True, "object": {}}
+    return blanks.get(kind, "...") if isinstance(kind, str) else "..."
 
 
 def call_of(name: str, catalog: Catalog) -> str:

@@ -236,6 +236,10 @@ REPEATED_ERROR = Template(
 )
 """For a loop whose result is an error: there is no result to take an answer from."""
 
+AS_JSON = " Its arguments are one JSON object of this form: {form}."
+"""After the next call, from the second attempt on: said differently. A small model that had
+called a tool without arguments three times gave them after this sentence."""
+
 LAST_ATTEMPT = (
     "This call has now failed {count} times. Do not send it in this form again: use another "
     "tool, or end with an answer that says what could not be done."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -249,6 +250,28 @@ def test_the_next_call_stands_with_its_parameters(label: Label) -> None:
     """The model needs not look the schema up."""
     text = compose(of_label(label), SHOP, TASK)
     assert "order_id (string, required)" in text
+
+
+def test_the_second_attempt_shows_the_arguments_to_be_filled_in() -> None:
+    """Of the tool that the next step calls, by its schema."""
+    bad = of_label(Label.INVALID_ARGUMENTS)
+    assert "of this form" not in compose(bad, SHOP, TASK)
+    spec = tool(
+        "book",
+        required=["guest", "nights", "rooms", "kind"],
+        guest="string",
+        nights="integer",
+        rooms={"type": "array", "items": {"type": "string"}},
+        kind={"enum": ["single", "double"]},
+        note="string",
+    )
+    text = compose(replace(bad, tool="book"), catalog(spec), TASK, attempt=2)
+    assert (
+        'Its arguments are one JSON object of this form: {"guest": "...", "nights": 0, "rooms": '
+        '["..."], "kind": "single"}.'
+    ) in text
+    other = replace(bad, tool="book", advice="call `get_order` with order_id (string, required).")
+    assert 'form: {"order_id": "..."}.' in compose(other, SHOP, TASK, attempt=2)
 
 
 def test_the_last_attempt_says_something_else() -> None:
