@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ RESULTS_READ = 60
 
 _SEEN = 10
 _BARE_NOUN = 2.0
+_CODE = re.compile(r"(?=.*\d)[\w#./-]{1,64}")
 _FIELDS_OF_ONE = 400
 _GENERIC = frozenset({"id", "ids", "uuid", "key", "name", "number", "code", "value"})
 
@@ -78,8 +80,8 @@ def known_values(
 ) -> tuple[tuple[str, str, object], ...]:
     """Values of a kind that results hold: tool, field and value, newest first.
 
-    What stands under the bare noun, such as `title` for a `title_no`, counts only where nothing
-    is named more clearly.
+    What stands under the bare noun, such as `order` for an `order_id`, counts only where it reads
+    as a code and nothing is named more clearly: the `title` of a book is no `title_no`.
     """
     wanted = slot_of(slot)
     nouns = nouns_of(wanted, consumer)
@@ -90,8 +92,10 @@ def known_values(
             if place >= _FIELDS_OF_ONE or len(found) >= limit:
                 break
             score = _by_field(wanted, nouns, key, passage.tool)
-            if score:
-                (loose if score <= _BARE_NOUN else found).append((passage.tool, key, value))
+            if score > _BARE_NOUN:
+                found.append((passage.tool, key, value))
+            elif score and _CODE.fullmatch(str(value)):
+                loose.append((passage.tool, key, value))
     return tuple(found or loose[:limit])
 
 

@@ -54,37 +54,38 @@ def unlooked_choice(call: ToolCall, ids: Sequence[Leaf], trajectory: Trajectory)
             # in a conversation the user may have settled which one is meant
             severity=Severity.HOLD if only_request(trajectory) else Severity.ADVISE,
             confidence=0.8,
-            advice=look(call, trajectory),
+            advice=look(call, leaf.name, trajectory),
         )
     return None
 
 
-def look(call: ToolCall, trajectory: Trajectory, unseen: Sequence[Any] = ()) -> str:
-    """What to do first: read the candidates, with the tools that take one.
+def look(call: ToolCall, slot: str, trajectory: Trajectory, unseen: Sequence[Any] = ()) -> str:
+    """What to do first: read the candidates, with a tool that takes one.
 
     Args:
         call: The change.
+        slot: The argument that one of them was given for.
         trajectory: Its task.
         unseen: Candidates that were not looked at, where others were.
     """
-    names = set(call.args or ())
-    readers = [
-        (name, next(iter(names & set(spec.required))))
-        for name, spec in trajectory.catalog.tools.items()
-        if spec.read_only is not False and names & set(spec.required)
-    ]
-    if unseen and readers:
-        name, slot = readers[0]
+    reader = next(
+        (
+            name
+            for name, spec in trajectory.catalog.tools.items()
+            if spec.read_only is not False and slot in spec.required
+        ),
+        None,
+    )
+    if reader is None:
+        return "look at the candidates, and take the one that the request means."
+    if unseen:
         return (
-            f"call `{name}` with {slot} '{shown(unseen[0])}', and go on until you have seen the "
+            f"call `{reader}` with {slot} '{shown(unseen[0])}', and go on until you have seen the "
             "one that the request means. Change only that one."
         )
-    if not readers:
-        return "look at the candidates, and take the one that the request means."
-    name, slot = readers[0]
     value = shown((call.args or {}).get(slot, ""))
     return (
-        f"call `{name}` with {slot} '{value}', and with the other candidates. Then take the one "
+        f"call `{reader}` with {slot} '{value}', and with the other candidates. Then take the one "
         "that the request means."
     )
 

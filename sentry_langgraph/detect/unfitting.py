@@ -58,7 +58,7 @@ def unfitting_choice(call: ToolCall, ids: Sequence[Leaf], trajectory: Trajectory
             f"what was seen of `{leaf.name}` '{shown(leaf.value)}' has nothing that the request "
             f"names, and {len(unseen)} of {len(items)} candidates were not looked at",
             confidence=0.75,
-            advice=look(call, trajectory, unseen),
+            advice=look(call, leaf.name, trajectory, unseen),
         )
     return None
 

@@ -99,9 +99,8 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
     gone = gone or _dead_end(finding, plan, trajectory)
     if gone:
         return replace(finding, plan=(), advice=DEAD_END.format(tool=gone))
-    if question and plan and _gave_none(plan[-1].tool, trajectory):
-        advice = NOTHING_THERE.format(tool=plan[-1].tool)
-        return _with_answer(replace(finding, plan=(), advice=""), trajectory, advice)
+    if plan and _gave_none(plan[-1].tool, trajectory):
+        return _without(finding, plan[-1].tool, trajectory, question=question)
     return _worded(finding, plan, spec, trajectory)
 
 
@@ -152,6 +151,15 @@ def _given(finding: Finding, trajectory: Trajectory) -> Mapping[str, Any]:
         for name, value in (call.args or {}).items()
         if isinstance(value, str) and value and trajectory.provenance.grounded(value)
     }
+
+
+def _without(finding: Finding, tool: str, trajectory: Trajectory, *, question: bool) -> Finding:
+    """A finding about a value that there is none of: nothing is owed but an answer."""
+    advice = NOTHING_THERE.format(tool=tool)
+    finding = replace(finding, plan=(), advice="", intention=False)
+    if question:
+        return _with_answer(finding, trajectory, advice)
+    return replace(finding, advice=advice)
 
 
 def _gave_none(tool: str, trajectory: Trajectory) -> bool:

@@ -127,7 +127,7 @@ def open_ends(trajectory: Trajectory, *, limit: int = 2) -> Iterator[tuple[str, 
             continue
         (name,) = spec.required
         one = known(spec, catalog, provenance).get(name)
-        if one is None or one.tool == spec.name:
+        if one is None:
             continue
         unused = [value for value in one.values if (spec.name, value) not in made]
         if unused:

@@ -76,3 +76,24 @@ def test_names_of_fields_are_no_words_of_a_record() -> None:
     """Every record has them: `item` in the request fits none more than the other."""
     assert flaw(LISTED, LAMP, request="Set the kettle item to 6, its status is open?") is None
     assert flaw(LISTED, LAMP, request="Set the kettle item to 6") is not None
+
+
+def test_a_candidate_is_read_by_its_own_argument() -> None:
+    """Another argument of the change names another kind of thing."""
+    desk = catalog(
+        tool("loans_of_member", member_no="string", required=["member_no"], read_only=True),
+        tool("show_copy", copy_code="string", required=["copy_code"], read_only=True),
+        tool("hold_copy", copy_code="string", member_no="string", read_only=False),
+    )
+    request = "Set a copy aside that is in"
+    made = call("hold_copy", copy_code="c-1", member_no="m-7")
+    seen = (
+        Passage("told", request, user=True),
+        Passage("result", json.dumps({"copy_codes": ["c-1", "c-2"]}), "copies_of_title"),
+        Passage("result", json.dumps({"copy_code": "c-1", "state": "lent"}), "show_copy"),
+    )
+    at = Trajectory(Task("t", request), (), proposal(made), desk, provenance=Provenance.of(seen))
+    ids = tuple(leaves_of(made.args or {}, desk.tools["hold_copy"]))[:1]
+    found = unfitting_choice(made, ids, at)
+    assert found is not None
+    assert found.advice.startswith("call `show_copy` with copy_code 'c-2'")

@@ -145,6 +145,24 @@ def test_what_was_looked_at_is_no_open_end() -> None:
     assert "with what you have" not in one.advice
 
 
+def test_the_sibling_of_what_was_looked_at_is_an_open_end() -> None:
+    """The newest result names the one that was seen; the other one of the list is left."""
+    seen = json.dumps({"stay_id": "y-1", "day": "Friday"})
+    done = steps(ran("get_stay", seen, stay_id="y-1"))
+    here = at(LISTED, Passage("result", seen, "get_stay"), done=done)
+    loop = finding(Label.REPETITION_OR_LOOPING, tool="get_stay")
+    assert "call `get_stay` with stay_id 'y-2'" in prepared(loop, here).advice
+
+
+def test_words_under_the_bare_noun_are_no_identifier() -> None:
+    """The `stay` of a result may be its title, and may be its code."""
+    titled = Passage("result", json.dumps({"stay": "A week by the sea"}), "list_stays")
+    coded = Passage("result", json.dumps({"stay": "y-7"}), "list_stays")
+    loop = finding(Label.REPETITION_OR_LOOPING, tool="list_stays")
+    assert prepared(loop, at(titled)).advice == ""
+    assert "`get_stay` with stay_id 'y-7'" in prepared(loop, at(coded)).advice
+
+
 def test_a_question_leaves_no_change_owed() -> None:
     """Neither a plan to the change nor an intention: it would push into it."""
     made = prepared(invented("move_stay", "stay_id", GUEST, STAYS), at(task=QUESTION))
@@ -446,6 +464,8 @@ def test_a_question_about_what_a_look_up_gave_none_of() -> None:
             "Then: end there.",
         ],
     )
+    change = prepared(invented("move_stay", "stay_id", STAYS), replace(here, task=CHANGE))
+    assert (change.advice, change.intention) == (made.advice, False)
     other = steps(ran("list_stays", none, guest_id="g-99"))
     made = prepared(invented("get_stay", "stay_id", STAYS), replace(here, steps=other))
     assert made.plan == (STAYS,)
