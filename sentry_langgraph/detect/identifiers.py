@@ -16,6 +16,7 @@ LONGEST = 120
 """Characters of the longest identifier; what is longer is a text."""
 
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}")
+_MIXED = re.compile(r"#?(?=[\w-]*[A-Za-z])(?=[\w-]*\d)[\w-]{5,64}")
 _WORDS = re.compile(r"[^\W\d][^\d]{0,120}")
 _URL = re.compile(r"[a-z][a-z0-9+.-]{1,12}://\S+", re.IGNORECASE)
 _SHAPE = re.compile(r"#?(?=[\w-]*[A-Za-z])(?=(?:[\w-]*\d){3})[A-Za-z0-9][A-Za-z0-9_-]{4,63}")
@@ -69,7 +70,7 @@ def _of_text(slot: str, value: str, schema: Mapping[str, Any]) -> Identifier | N
         # a sentence in an id slot is the schema's to judge
         kind = "id" if text.count(" ") <= 3 and "{" not in text else None
     elif slot == "number":
-        named = sum(map(str.isdigit, text)) >= 3 or no_code(text)
+        named = sum(map(str.isdigit, text)) >= 3 or no_code(text) or _MIXED.fullmatch(text)
         kind = "id" if named and text.count(" ") <= 3 else None
     elif _EMAIL.fullmatch(text):
         kind = "email"

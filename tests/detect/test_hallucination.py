@@ -205,6 +205,15 @@ def test_a_name_behind_the_noun_is_no_number(value: str, request_: str, wrong: b
     assert [one.pattern for one in found] == (["wrong_kind"] if wrong else [])
 
 
+def test_a_short_code_in_the_place_of_a_number_is_looked_for() -> None:
+    """Letters and digits together are a code, however few the digits are."""
+    (found,) = held(call("loans_of_member", member_no="m-ab0c1"), tools=DESK)
+    assert (found.pattern, found.argument) == ("ungrounded", "member_no")
+    known = "What has m-ab0c1 at home?"
+    assert not held(call("loans_of_member", member_no="m-ab0c1"), request=known, tools=DESK)
+    assert not held(call("loans_of_member", member_no="A1"), tools=DESK)
+
+
 def test_words_are_identifiers_where_identifiers_are_words() -> None:
     """What results and accepted calls use as an id is one."""
     made = proposal(call("list_orders", customer_id="lamp"))
