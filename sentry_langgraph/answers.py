@@ -18,6 +18,10 @@ _CLIP = 60
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}\Z")
 """Names that may be shown: a tool may call its fields anything."""
 
+_ASKS = (
+    r"\b(?:what|which|whose|tell me|give me|show me|name|say)(?:['’]s|\s+(?:is|are|was|were))?\s+"
+    r"(?:(?:the|their|his|her|its|your|my|our|an?)\s+)?"
+)
 _STATE_OF = frozenset("due left owed open remaining outstanding".split())
 """Last words of a name that say in what state the thing before is: `fees_due` are fees."""
 
@@ -31,12 +35,22 @@ class Answer:
         field: Its name.
         value: Its value.
         outright: Whether the request has every word of the name.
+        words: The words of its name.
     """
 
     tool: str
     field: str
     value: Any
     outright: bool
+    words: tuple[str, ...] = ()
+
+    def wanted_by(self, request: str) -> bool:
+        """Whether it is what the request asks for, and not only what the request speaks of.
+
+        `which year …` asks for a year; `what does the item cost` asks for no item.
+        """
+        name = r"[\s_-]+".join(map(re.escape, self.words))
+        return re.search(_ASKS + name + r"s?\b", request, re.IGNORECASE) is not None
 
     @property
     def shown(self) -> str:
@@ -58,20 +72,18 @@ def answers(request: str, steps: Sequence[Step]) -> Iterator[Answer]:
             if not seen.worked:
                 continue
             for key, value in fields(seen.text):
-                said = _said(key, asked)
-                if said:
-                    yield Answer(seen.name, key, value, all(said))
+                words = _words(key)
+                if words and words[-1][:_STEM] in asked:
+                    outright = all(word[:_STEM] in asked for word in words)
+                    yield Answer(seen.name, key, value, outright, words)
 
 
-def _said(key: str, asked: frozenset[str]) -> list[bool]:
-    """Which words of a field's name the request has; empty where it does not name the field."""
+def _words(key: str) -> tuple[str, ...]:
+    """The words of a field's name that a question would have; none for an identifier's."""
     if slot_of(key).kind in ("id", "number") or not _NAME.match(key):
-        return []
-    words = list(words_of(key))
-    if len(words) > 1 and words[-1] in _STATE_OF:
-        words.pop()
-    said = [word[:_STEM] in asked for word in words]
-    return said if said and said[-1] else []
+        return ()
+    words = words_of(key)
+    return words[:-1] if len(words) > 1 and words[-1] in _STATE_OF else words
 
 
 @lru_cache(maxsize=64)

@@ -146,10 +146,11 @@ def unanswered(trajectory: Trajectory) -> Finding | None:
     """
     if wants_change(trajectory.task.objective):
         return None
+    request = trajectory.task.objective
     found = {
         (one.field, str(one.value)): one
-        for one in answers(trajectory.task.objective, trajectory.steps)
-        if one.outright and one.value and isinstance(one.value, str | int | float)
+        for one in answers(request, trajectory.steps)
+        if one.value and isinstance(one.value, str | int | float) and one.wanted_by(request)
     }
     if len(found) != 1:
         return None

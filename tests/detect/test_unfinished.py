@@ -136,7 +136,7 @@ def test_a_call_is_no_end() -> None:
 
 CARD = ran("look_up", '{"card_no": "k-1", "first_name": "Nils", "fees_due": 12, "active": true}')
 NAME = Task("t", "What is the first name on the card?")
-FEES = Task("t", "What does the member owe us in fees?")
+FEES = Task("t", "Which fees does the member owe us?")
 
 
 def asked(text: str, *turns: Any, task: Task = NAME, **options: Any) -> list[Finding]:
@@ -170,6 +170,7 @@ OTHER = ran("look_up", '{"first_name": "Ada"}')
         ("It is valid.", [CARD], Task("t", "Is the card active?")),
         ("Done.", [CARD], Task("t", "Change the first name to Ada.")),
         ("The card is k-1.", [CARD], Task("t", "Which name is it?")),
+        ("It costs 120.", [ran("get", '{"item": "chair"}')], Task("t", "What does the item cost?")),
     ],
 )
 def test_an_answer_that_may_be_right(text: str, turns: Any, task: Task) -> None:
