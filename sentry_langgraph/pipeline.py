@@ -203,7 +203,7 @@ class Pipeline:
         """The findings with what is to be done about them; as they are where that can't be said."""
         try:
             return tuple(prepared(finding, trajectory) for finding in findings), ()
-        except Exception as error:
+        except Exception as error:  # a fault of ours takes the plan, never the repair
             logger.exception("no plan could be made; the repair goes without one")
             return tuple(findings), _fault("plan", error, trajectory)
 

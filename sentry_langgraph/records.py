@@ -95,6 +95,11 @@ class Observation:
         """Whether the tool ran, and with success."""
         return not self.own and self.status == "success"
 
+    @property
+    def found_nothing(self) -> bool:
+        """Whether the tool ran, and its error says that what was asked for does not exist."""
+        return not self.own and self.status == "error" and reads_as_not_there(self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -476,6 +481,16 @@ class Trajectory:
                 break
             found |= {seen.name for seen in one.observations if seen.worked}
         return frozenset(found)
+
+    @property
+    def given_values(self) -> frozenset[str]:
+        """The values that the calls of the steps were given, as texts; not those inside others."""
+        return frozenset(
+            str(value)
+            for step in self.steps
+            for call in step.calls
+            for value in (call.args or {}).values()
+        )
 
     @property
     def hard_streak(self) -> int:

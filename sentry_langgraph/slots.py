@@ -149,6 +149,11 @@ def chosen_by_agent(tool: str, name: str) -> bool:
     return not slot.nouns or slot.nouns[-1] in made
 
 
+def identifies(name: str) -> bool:
+    """Whether an argument or field, by its name, identifies something: an id or a number."""
+    return slot_of(name).kind in ("id", "number")
+
+
 class Leaf(NamedTuple):
     """One value of a call; a named tuple, because it is made for every argument of every step.
 

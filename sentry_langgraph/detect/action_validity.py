@@ -25,7 +25,7 @@ from sentry_langgraph.records import (
     Violation,
 )
 from sentry_langgraph.signature import call_key
-from sentry_langgraph.slots import slot_of
+from sentry_langgraph.slots import identifies
 from sentry_langgraph.taxonomy import Label, Severity
 
 _MAX_VIOLATIONS = 4
@@ -192,13 +192,9 @@ def _renamed(violations: tuple[Violation, ...]) -> str:
     if len(missing) != 1 or len(unexpected) != 1 or len(violations) != 2:
         return ""
     # a name in words is no identifier: that has to be looked up
-    if _identifies(missing[0]) and not _identifies(unexpected[0]):
+    if identifies(missing[0]) and not identifies(unexpected[0]):
         return ""
     return f"`{unexpected[0]}` as `{missing[0]}`"
-
-
-def _identifies(name: str) -> bool:
-    return slot_of(name).kind in ("id", "number")
 
 
 def _recorded(path: str, spec: ToolSpec) -> str:

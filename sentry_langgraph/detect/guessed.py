@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from sentry_langgraph.detect.flaws import Flaw, shown
-from sentry_langgraph.records import ToolCall, Trajectory, reads_as_not_there
+from sentry_langgraph.records import ToolCall, Trajectory
 from sentry_langgraph.slots import Leaf, words_of
 
 _SEARCHED = frozenset(
@@ -56,7 +56,7 @@ def _not_found(tool: str, trajectory: Trajectory) -> int:
             seen = step.observation_of(made)
             if seen is None or seen.own:
                 continue
-            if made.name != tool or seen.status != "error" or not reads_as_not_there(seen.text):
+            if made.name != tool or not seen.found_nothing:
                 return len(found)
             found.add(str(made.args))
     return len(found)

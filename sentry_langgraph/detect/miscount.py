@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sentry_langgraph.detect.unfinished import finding
 from sentry_langgraph.provenance import parsed
@@ -21,8 +21,7 @@ _WORDS = {
     for number, word in enumerate(
         "no one two three four five six seven eight nine ten eleven twelve".split()
     )
-}
-_ZERO = {"none": 0, "zero": 0, "single": 1}
+} | {"none": 0, "zero": 0, "single": 1}
 
 
 class _Listed(NamedTuple):
@@ -48,7 +47,9 @@ def miscounted(trajectory: Trajectory) -> Finding | None:
         return None
     (listed,) = lists
     count, said = len(listed.items), _numbers(trajectory.proposal.text[:_ANSWER_READ])
-    if not said or count in said or _all_looked_at(listed.items, trajectory):
+    if not said or count in said:
+        return None
+    if listed.items and trajectory.given_values.issuperset(listed.items):
         return None
     entries = "1 entry" if count == 1 else f"{count} entries"
     return finding(
@@ -75,18 +76,7 @@ def _lists(noun: str, trajectory: Trajectory) -> Iterator[_Listed]:
 def _numbers(text: str) -> Sequence[int]:
     found: list[int] = []
     for word in _NUMBER.findall(text):
-        number: Any = int(word) if word.isdigit() else _WORDS.get(word.lower())
-        number = _ZERO.get(word.lower()) if number is None else number
+        number = int(word) if word.isdigit() else _WORDS.get(word.lower())
         if number is not None:
             found.append(number)
     return found
-
-
-def _all_looked_at(items: Sequence[str], trajectory: Trajectory) -> bool:
-    given = {
-        str(value)
-        for step in trajectory.steps
-        for call in step.calls
-        for value in (call.args or {}).values()
-    }
-    return bool(items) and given.issuperset(items)

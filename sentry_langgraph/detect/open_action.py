@@ -10,7 +10,7 @@ from sentry_langgraph.detect.unfinished import finding
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.producers import known_values
 from sentry_langgraph.reasons import gives_reason
-from sentry_langgraph.records import Finding, PathStep, ToolSpec, Trajectory, reads_as_not_there
+from sentry_langgraph.records import Finding, PathStep, ToolSpec, Trajectory
 from sentry_langgraph.slots import slot_of
 from sentry_langgraph.taxonomy import Label
 from sentry_langgraph.values import sought
@@ -60,9 +60,7 @@ def gave_up(trajectory: Trajectory, *, reason: bool) -> Finding | None:
         return None
     for call in last.calls:
         seen, spec = last.observation_of(call), trajectory.catalog.tools.get(call.name)
-        if seen is None or seen.own or seen.status != "error" or spec is None:
-            continue
-        if not reads_as_not_there(seen.text):
+        if seen is None or spec is None or not seen.found_nothing:
             continue
         for slot in spec.required:
             plan = _way_to(slot, (call.args or {}).get(slot), spec, trajectory)
@@ -103,12 +101,7 @@ def _siblings(value: str | int, trajectory: Trajectory) -> tuple[int, list[str]]
         items = bare_list(passage, wanted) if passage.holds(wanted) else None
         if items is None or not 1 < len(items) <= _CANDIDATES:
             continue
-        given = {
-            str(one)
-            for step in trajectory.steps
-            for call in step.calls
-            for one in (call.args or {}).values()
-        }
+        given = trajectory.given_values
         return len(items), [str(item) for item in items if str(item) not in given]
     return 0, []
 

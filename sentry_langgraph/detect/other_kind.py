@@ -12,7 +12,7 @@ from itertools import islice
 from sentry_langgraph.detect.flaws import shown
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.provenance import Provenance
-from sentry_langgraph.records import Finding, Observation, ToolCall, Trajectory, reads_as_not_there
+from sentry_langgraph.records import Finding, ToolCall, Trajectory
 from sentry_langgraph.slots import leaves_of, nouns_of, slot_of
 from sentry_langgraph.taxonomy import Label, Severity
 
@@ -31,20 +31,12 @@ def other_kind(trajectory: Trajectory) -> Finding | None:
     if last is None:
         return None
     for call in last.calls:
-        if _not_found(last.observation_of(call)):
+        seen = last.observation_of(call)
+        if seen is not None and seen.found_nothing:
             found = _of_call(call, trajectory)
             if found is not None:
                 return found
     return None
-
-
-def _not_found(seen: Observation | None) -> bool:
-    return (
-        seen is not None
-        and seen.status == "error"
-        and not seen.own
-        and reads_as_not_there(seen.text)
-    )
 
 
 def _of_call(call: ToolCall, trajectory: Trajectory) -> Finding | None:

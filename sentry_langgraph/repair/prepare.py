@@ -21,7 +21,6 @@ from sentry_langgraph.records import (
     ScoredLesson,
     ToolSpec,
     Trajectory,
-    reads_as_not_there,
 )
 from sentry_langgraph.repair.steps import known, next_call, open_ends
 from sentry_langgraph.repair.templates import (
@@ -38,7 +37,7 @@ from sentry_langgraph.repair.templates import (
     STILL_NOT_DONE,
     WITH_WHAT_YOU_HAVE,
 )
-from sentry_langgraph.slots import slot_of
+from sentry_langgraph.slots import identifies, slot_of
 from sentry_langgraph.taxonomy import Label, Severity
 from sentry_langgraph.wants import wants_change
 
@@ -248,10 +247,10 @@ def _named(spec: ToolSpec, request: str) -> bool:
 def _plan(finding: Finding, spec: ToolSpec, trajectory: Trajectory) -> tuple[PathStep, ...]:
     slot = finding.argument
     if finding.label in (Label.UNAVAILABLE_TARGET, Label.MALFORMED_ARGUMENTS):
-        slot = next((name for name in spec.required if _identifies(name)), None)
+        slot = next((name for name in spec.required if identifies(name)), None)
     elif finding.pattern != "missing":
         slot = None
-    if not slot or not _identifies(slot) or _says_one(finding, trajectory):
+    if not slot or not identifies(slot) or _says_one(finding, trajectory):
         return ()
     return plan_to(slot, trajectory.catalog, trajectory.provenance, consumer=spec.name)
 
@@ -278,9 +277,8 @@ def _dead_end(finding: Finding, plan: tuple[PathStep, ...], trajectory: Trajecto
             if call.name != first or seen is None or seen.own:
                 continue
             given = [str(value).lower() for value in (call.args or {}).values()]
-            missing = seen.status == "error" and reads_as_not_there(seen.text)
             named = bool(given) and all(value and value in request for value in given)
-            return first if missing and named else ""
+            return first if seen.found_nothing and named else ""
     return ""
 
 
@@ -289,10 +287,6 @@ def _named_safely(plan: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
     return tuple(
         step if _NAME.match(step.gives) else PathStep(step.tool, step.arguments) for step in plan
     )
-
-
-def _identifies(name: str) -> bool:
-    return slot_of(name).kind in ("id", "number")
 
 
 def _advice(
