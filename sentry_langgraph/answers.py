@@ -10,13 +10,11 @@ from typing import Any
 
 from sentry_langgraph.provenance import fields
 from sentry_langgraph.records import Step
-from sentry_langgraph.slots import singular, slot_of, words_of
+from sentry_langgraph.slots import identifies, plain_name, singular, words_of
 
 _REQUEST_READ = 4_000
 _STEM = 5
 _CLIP = 60
-_NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}\Z")
-"""Names that may be shown: a tool may call its fields anything."""
 
 _ASKS = (
     r"\b(?:what|which|whose|tell me|give me|show me|name|say)(?:['’]s|\s+(?:is|are|was|were))?\s+"
@@ -80,7 +78,7 @@ def answers(request: str, steps: Sequence[Step]) -> Iterator[Answer]:
 
 def _words(key: str) -> tuple[str, ...]:
     """The words of a field's name that a question would have; none for an identifier's."""
-    if slot_of(key).kind in ("id", "number") or not _NAME.match(key):
+    if identifies(key) or not plain_name(key):
         return ()
     words = words_of(key)
     return words[:-1] if len(words) > 1 and words[-1] in _STATE_OF else words

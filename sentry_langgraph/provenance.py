@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import orjson
 
@@ -37,9 +37,8 @@ _PAIRS_READ = 20_000
 _FIELDS_KEPT = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """Something the agent was told or saw.
+class Passage(NamedTuple):
+    """Something the agent was told or saw; a named tuple, because several are made for a step.
 
     Attributes:
         kind: `told`: a system or user text. `result`: what a tool gave. `given`: the arguments
@@ -107,11 +106,14 @@ class Provenance:
         holds: Whether a value stands at a place, so that a remembered one is looked at first.
         places: Where values were found, by their plain form. Only a hint: what is found there
             is checked each time. Kept by whoever owns the history.
+        users: How many texts users have said, where whoever owns the history counts them; None:
+            they are looked for.
     """
 
     passages: Passages = _nothing
     holds: Holds = _nowhere
     places: MutableMapping[str, int] = field(default_factory=dict)
+    users: int | None = None
 
     @classmethod
     def of(
@@ -188,11 +190,7 @@ class Provenance:
 def _backwards(kept: Sequence[Passage]) -> Iterator[Passage]:
     for place in range(len(kept) - 1, -1, -1):
         passage = kept[place]
-        yield passage if passage.place == place else _placed(passage, place)
-
-
-def _placed(passage: Passage, place: int) -> Passage:
-    return replace(passage, place=place)
+        yield passage if passage.place == place else passage._replace(place=place)
 
 
 def written(args: Mapping[str, Any]) -> str:

@@ -149,6 +149,14 @@ def chosen_by_agent(tool: str, name: str) -> bool:
     return not slot.nouns or slot.nouns[-1] in made
 
 
+_PLAIN = re.compile(r"[A-Za-z_][\w.-]{0,63}\Z")
+
+
+def plain_name(name: str) -> bool:
+    """Whether a field's name may be stored and shown: a tool may call its fields anything."""
+    return _PLAIN.match(name) is not None
+
+
 def identifies(name: str) -> bool:
     """Whether an argument or field, by its name, identifies something: an id or a number."""
     return slot_of(name).kind in ("id", "number")

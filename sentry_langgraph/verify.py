@@ -24,7 +24,7 @@ from sentry_langgraph.records import (
 )
 from sentry_langgraph.relevance import comparable, serves
 from sentry_langgraph.signature import call_key
-from sentry_langgraph.slots import leaves_of, slot_of
+from sentry_langgraph.slots import identifies, leaves_of
 from sentry_langgraph.taxonomy import Label, Verdict
 
 _SAME_TOOL = frozenset(
@@ -247,7 +247,7 @@ def _given_on(result: Observation, later: Sequence[ToolCall], trajectory: Trajec
         for call in reversed(later)
         for name, value in (call.args or {}).items()
         if name in trajectory.catalog.tools[call.name].arguments
-        and slot_of(name).kind in ("id", "number")
+        and identifies(name)
         and isinstance(value, str | int)
     }
     if not taken:

@@ -30,7 +30,7 @@ CLASSES = [
     value
     for module in (records, decisions)
     for value in vars(module).values()
-    if isinstance(value, type) and value.__module__ == module.__name__
+    if isinstance(value, type) and value.__module__.startswith(module.__name__)
 ]
 
 

@@ -63,13 +63,14 @@ def unrequested(call: ToolCall, spec: ToolSpec, trajectory: Trajectory) -> Flaw 
         text = passage.text[:_TEXT_READ].lower()
         if not text:
             continue
-        mentioned = _mentions(text, call.name.lower(), verb, kinds, spec)
+        if passage.user and not told and _AGREES.search(text):
+            return None
         # in a plain question it is what the question is about
-        if mentioned and (not passage.user or wants_change(text)):
+        if _mentions(text, call.name.lower(), verb, kinds, spec) and (
+            not passage.user or wants_change(text)
+        ):
             return None
         if passage.user:
-            if not told and _AGREES.search(text):
-                return None
             told += 1
             said += len(text.split())
     if said < _SENTENCE:

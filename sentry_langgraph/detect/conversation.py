@@ -13,5 +13,8 @@ def only_request(trajectory: Trajectory) -> bool:
     In a conversation what is meant may have been settled in words that no rule follows: the
     newest text is then often no more than a yes.
     """
-    users = (passage for passage in trajectory.provenance.told() if passage.user)
+    provenance = trajectory.provenance
+    if provenance.users is not None:
+        return provenance.users < 2
+    users = (passage for passage in provenance.told() if passage.user)
     return len(list(islice(users, 2))) < 2

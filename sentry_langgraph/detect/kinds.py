@@ -14,7 +14,7 @@ from sentry_langgraph.detect.identifiers import no_code
 from sentry_langgraph.producers import known_values, producers
 from sentry_langgraph.provenance import Provenance
 from sentry_langgraph.records import ToolCall, Trajectory
-from sentry_langgraph.slots import Leaf, nouns_of, slot_of
+from sentry_langgraph.slots import Leaf, identifies, nouns_of, slot_of
 
 _SOURCES = 40
 _TEXT_READ = 20_000
@@ -24,11 +24,7 @@ _PROMISES = 2.0
 
 def are_words(leaf: Leaf) -> bool:
     """Whether a value in the slot of an identifier has no digit and is no code in capitals."""
-    return (
-        isinstance(leaf.value, str)
-        and no_code(leaf.value)
-        and slot_of(leaf.name).kind in ("id", "number")
-    )
+    return isinstance(leaf.value, str) and no_code(leaf.value) and identifies(leaf.name)
 
 
 def wrong_kind(leaf: Leaf, call: ToolCall, trajectory: Trajectory) -> Flaw | None:

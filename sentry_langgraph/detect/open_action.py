@@ -11,7 +11,7 @@ from sentry_langgraph.plans import plan_to
 from sentry_langgraph.producers import known_values
 from sentry_langgraph.reasons import gives_reason
 from sentry_langgraph.records import Finding, PathStep, ToolSpec, Trajectory
-from sentry_langgraph.slots import slot_of
+from sentry_langgraph.slots import identifies
 from sentry_langgraph.taxonomy import Label
 from sentry_langgraph.values import sought
 
@@ -83,7 +83,7 @@ def left_unseen(trajectory: Trajectory) -> Finding | None:
         if seen is None or not seen.worked or trajectory.catalog.spec(call.name).read_only is False:
             continue
         for name, value in (call.args or {}).items():
-            if slot_of(name).kind not in ("id", "number") or not isinstance(value, str | int):
+            if not identifies(name) or not isinstance(value, str | int):
                 continue
             items, unseen = _siblings(value, trajectory)
             if not unseen or not gives_reason(trajectory.proposal.text):
@@ -110,7 +110,7 @@ def _way_to(
     slot: str, value: object, spec: ToolSpec, trajectory: Trajectory
 ) -> tuple[PathStep, ...] | None:
     """The calls that yield an identifier in place of `value`; None where `value` may be one."""
-    if slot_of(slot).kind not in ("id", "number") or not isinstance(value, str | int):
+    if not identifies(slot) or not isinstance(value, str | int):
         return None
     catalog, provenance = trajectory.catalog, trajectory.provenance
     known = any(map(str.isdigit, str(value))) and provenance.grounded(value)

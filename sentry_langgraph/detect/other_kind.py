@@ -6,19 +6,16 @@ has refused it already, and what helps is the way to the right one.
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 
 from sentry_langgraph.detect.flaws import shown
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.provenance import Provenance
 from sentry_langgraph.records import Finding, ToolCall, Trajectory
-from sentry_langgraph.slots import leaves_of, nouns_of, slot_of
+from sentry_langgraph.slots import identifies, leaves_of, nouns_of, plain_name, slot_of
 from sentry_langgraph.taxonomy import Label, Severity
 
-PATTERN = "other_kind"
 _SOURCES = 40
-_NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}\Z")
 
 
 def other_kind(trajectory: Trajectory) -> Finding | None:
@@ -52,7 +49,7 @@ def _of_call(call: ToolCall, trajectory: Trajectory) -> Finding | None:
         return Finding(
             Label.HALLUCINATION,
             trajectory.proposal.id,
-            key=f"{Label.HALLUCINATION}:{PATTERN}:{call.name}:{leaf.name}",
+            key=f"{Label.HALLUCINATION}:other_kind:{call.name}:{leaf.name}",
             confidence=0.8,
             severity=Severity.ADVISE,
             detail=f"'{shown(leaf.value)}' is a `{kept}` and no `{leaf.name}`, so `{call.name}` "
@@ -60,7 +57,7 @@ def _of_call(call: ToolCall, trajectory: Trajectory) -> Finding | None:
             evidence={"slot": leaf.name, "kept_as": kept, "plan": len(plan)},
             tool=call.name,
             argument=leaf.name,
-            pattern=PATTERN,
+            pattern="other_kind",
             plan=plan,
         )
     return None
@@ -78,20 +75,16 @@ def kept_as(name: str, value: object, tool: str, provenance: Provenance) -> str:
     Returns:
         The name of a field; empty where the value may be of the right kind, or names nothing.
     """
-    slot = slot_of(name)
-    if slot.kind not in ("id", "number"):
+    if not identifies(name):
         return ""
-    wanted = nouns_of(slot, tool)[-1:]
+    wanted = nouns_of(slot_of(name), tool)[-1:]
     kept = ""
     for source in islice(provenance.sources(value), _SOURCES):
         if not source.keys or source.passage.kind == "told":
             return ""
         for key in source.keys:
-            held = slot_of(key)
-            nouns = nouns_of(held, source.passage.tool)[-1:]
-            if held.kind not in ("id", "number") or not nouns or nouns == wanted:
+            nouns = nouns_of(slot_of(key), source.passage.tool)[-1:]
+            if not identifies(key) or not nouns or nouns == wanted or not plain_name(key):
                 return ""
-            if not _NAME.match(key):
-                return ""  # it is stored and shown, and a tool may call its fields anything
             kept = kept or key
     return kept

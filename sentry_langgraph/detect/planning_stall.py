@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from sentry_langgraph.detect.base import DetectorOptions, Threshold
+from sentry_langgraph.detect.cues import has_any
 from sentry_langgraph.options import Count
 from sentry_langgraph.records import Finding, Trajectory
 from sentry_langgraph.taxonomy import Label
@@ -137,7 +138,8 @@ def announces(text: str) -> bool:
     said = _unquoted(end)
     if not _promises(_last_sentence(said), said):
         return False
-    asked = _sentences(end)[-_ASKED:]
+    # the condition mostly stands right before the promise
+    asked = reversed(_sentences(end)[-_ASKED:])
     if any("?" in sentence or _CONDITIONAL.search(sentence) for sentence in asked):
         return False
     return not any(_OFFER.search(sentence) for sentence in _sentences(said)[-_TAIL:])
@@ -169,11 +171,7 @@ def _unquoted(text: str) -> str:
 
 
 def _cued(text: str) -> bool:
-    lower = text.lower().replace("let me know", "")
-    for cue in _CUES:  # noqa: SIM110 - a generator takes three times as long
-        if cue in lower:
-            return True
-    return False
+    return has_any(_CUES, text.lower().replace("let me know", ""))
 
 
 def _sentences(text: str) -> list[str]:

@@ -8,10 +8,11 @@ the call does agrees with it, and an announcement of several steps says nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from sentry_langgraph.detect.base import DetectorOptions
+from sentry_langgraph.detect.cues import has_any
 from sentry_langgraph.options import Switch
 from sentry_langgraph.provenance import leaves
 from sentry_langgraph.records import Finding, ToolCall, Trajectory
@@ -97,7 +98,7 @@ class ReasoningActionMismatch:
             return ()
         text = proposal.text[-_LOOKED_AT:]
         lower = text.lower()
-        if self._options.stop and _has_any(_STOP_STEMS, lower) and _STOPS.search(text):
+        if self._options.stop and has_any(_STOP_STEMS, lower) and _STOPS.search(text):
             return tuple(_stopped(trajectory))
         mine = 0
         for stem in _MINE_STEMS:
@@ -107,18 +108,11 @@ class ReasoningActionMismatch:
         if not mine:
             return ()
         found = None
-        if self._options.tool and _has_any(_USE_STEMS, lower):
+        if self._options.tool and has_any(_USE_STEMS, lower):
             found = _other_tool(text, trajectory)
         if found is None and self._options.entity and _DIGIT.search(text):
             found = _other_entity(text, trajectory)
         return (found,) if found is not None else ()
-
-
-def _has_any(stems: Sequence[str], text: str) -> bool:
-    for stem in stems:  # noqa: SIM110 - a generator takes three times as long
-        if stem in text:
-            return True
-    return False
 
 
 def _stopped(trajectory: Trajectory) -> Iterator[Finding]:
@@ -177,7 +171,7 @@ def _other_entity(text: str, trajectory: Trajectory) -> Finding | None:
     sentences = [
         one
         for one in _SENTENCES.split(text)
-        if _has_any(_MINE_STEMS, one.lower()) and _ANNOUNCES.search(one)
+        if has_any(_MINE_STEMS, one.lower()) and _ANNOUNCES.search(one)
     ]
     if len(sentences) != 1 or _SEVERAL.search(sentences[0]):
         return None

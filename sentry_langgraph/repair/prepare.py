@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sentry_langgraph.answers import Answer, answers
-from sentry_langgraph.plans import plan_to
 from sentry_langgraph.provenance import Provenance
 from sentry_langgraph.reasons import gives_reason
 from sentry_langgraph.records import (
@@ -22,6 +20,7 @@ from sentry_langgraph.records import (
     ToolSpec,
     Trajectory,
 )
+from sentry_langgraph.repair.answered import outright_answer, quoting, with_answer
 from sentry_langgraph.repair.steps import known, next_call, open_ends
 from sentry_langgraph.repair.templates import (
     ANSWER_AT,
@@ -37,7 +36,8 @@ from sentry_langgraph.repair.templates import (
     STILL_NOT_DONE,
     WITH_WHAT_YOU_HAVE,
 )
-from sentry_langgraph.slots import identifies, slot_of
+from sentry_langgraph.repair.ways import dead_end, gave_none, named_safely, way_to_value
+from sentry_langgraph.slots import slot_of
 from sentry_langgraph.taxonomy import Label, Severity
 from sentry_langgraph.wants import wants_change
 
@@ -55,14 +55,6 @@ _READS_ON = frozenset({Label.REPETITION_OR_LOOPING, Label.OVER_EXPLORATION})
 """Labels of an agent that reads on: a question may have its answer by then."""
 
 _STEM = 5
-_TOKENS = re.compile(r"#?(?=[\w-]*\d)[\w-]{3,64}")
-_NONE = re.compile(r"\A\s*(?:\{\s*\"[^\"]*\"\s*:\s*)?\[\s*\]\s*\}?\s*\Z")
-"""A result that is an empty list, or one field with an empty list."""
-
-OTHER_KIND = "other_kind"
-"""Pattern of `hallucination` that holds nothing and still has a plan."""
-
-_NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}\Z")
 
 
 def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
@@ -74,7 +66,7 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
     if finding.label in _READS_ON:
         return _read_on(finding, trajectory, question=question)
     if finding.severity is not Severity.HOLD:
-        return _right_kind(finding, trajectory) if finding.pattern == OTHER_KIND else finding
+        return _right_kind(finding, trajectory) if finding.pattern == "other_kind" else finding
     if finding.label is Label.UNKNOWN_TOOL and not finding.suggestion and not finding.advice:
         said = gives_reason(trajectory.proposal.text)
         return replace(finding, advice=SAY_WHY) if said else finding
@@ -86,19 +78,19 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
     if question and spec.read_only is not True:
         finding = replace(finding, intention=False)
         if finding.label is Label.HALLUCINATION and spec.read_only is False:
-            return _with_answer(replace(finding, plan=(), advice=""), trajectory)
+            return with_answer(replace(finding, plan=(), advice=""), trajectory)
     elif finding.label is Label.HALLUCINATION and spec.read_only is None:
         finding = replace(finding, intention=_named(spec, trajectory.task.objective))
     if finding.label not in _PLANNED:
         return finding
-    plan = _named_safely(finding.plan or _plan(finding, spec, trajectory))
+    plan = named_safely(finding.plan or way_to_value(finding, spec, trajectory))
     if finding.advice:
         return replace(finding, plan=plan)
     gone = finding.tool if finding.pattern == "guessed_again" else None
-    gone = gone or _dead_end(finding, plan, trajectory)
+    gone = gone or dead_end(finding, plan, trajectory)
     if gone:
         return replace(finding, plan=(), advice=DEAD_END.format(tool=gone))
-    if plan and _gave_none(plan[-1].tool, trajectory):
+    if plan and gave_none(plan[-1].tool, trajectory):
         return _without(finding, plan[-1].tool, trajectory, question=question)
     return _worded(finding, plan, spec, trajectory)
 
@@ -109,7 +101,7 @@ def _worded(
     """The finding with its plan and the next call."""
     have = _possible(finding, plan, spec, trajectory)
     advice = _advice(finding, plan, spec, trajectory)
-    place = _answer(trajectory) if advice and spec.read_only is not False else None
+    place = outright_answer(trajectory) if advice and spec.read_only is not False else None
     if have and advice:
         # another look-up may be what is wanted: the way to this one is only a second choice
         advice = WITH_WHAT_YOU_HAVE.format(have=have, call=advice.removesuffix("."))
@@ -119,18 +111,10 @@ def _worded(
         advice = ONLY_THIS.format(call=advice.removesuffix("."), tool=finding.tool)
         plan = ()
     if place is not None and _again(finding, trajectory):
-        return replace(finding, plan=(), advice=_answered(ANSWER_AT, place))
+        return replace(finding, plan=(), advice=quoting(ANSWER_AT, place))
     if place is not None:
-        advice = _answered(ANSWERED_ABOVE, place, call=advice)
+        advice = quoting(ANSWERED_ABOVE, place, call=advice)
     return replace(finding, plan=plan, advice=advice)
-
-
-def _answer(trajectory: Trajectory) -> Answer | None:
-    """Where the answer to a plain question stands, if the request names it outright."""
-    if wants_change(trajectory.task.objective):
-        return None
-    seen = answers(trajectory.task.objective, trajectory.steps)
-    return next((one for one in seen if one.outright), None)
 
 
 def _again(finding: Finding, trajectory: Trajectory) -> bool:
@@ -157,44 +141,13 @@ def _without(finding: Finding, tool: str, trajectory: Trajectory, *, question: b
     advice = NOTHING_THERE.format(tool=tool)
     finding = replace(finding, plan=(), advice="", intention=False)
     if question:
-        return _with_answer(finding, trajectory, advice)
+        return with_answer(finding, trajectory, advice)
     return replace(finding, advice=advice)
-
-
-def _gave_none(tool: str, trajectory: Trajectory) -> bool:
-    """Whether a look-up with the newest values has worked in this task and gave an empty list."""
-    spec = trajectory.catalog.tools[tool]
-    newest = {
-        (name, one.values[0])
-        for name, one in known(spec, trajectory.catalog, trajectory.provenance).items()
-    }
-    for step in reversed(trajectory.steps):
-        for call in step.calls:
-            seen = step.observation_of(call)
-            if call.name != tool or seen is None or not seen.worked:
-                continue
-            given = {(name, str(value)) for name, value in (call.args or {}).items()}
-            if newest <= given:
-                return _NONE.match(seen.text) is not None
-    return False
-
-
-def _with_answer(finding: Finding, trajectory: Trajectory, otherwise: str = "") -> Finding:
-    """A finding about a question, with where its answer stands, if that has been seen."""
-    seen = answers(trajectory.task.objective, trajectory.steps)
-    place = None if finding.advice else next(seen, None)
-    if place is None:
-        return replace(finding, advice=otherwise) if otherwise else finding
-    return replace(finding, advice=_answered(ANSWER_AT, place))
-
-
-def _answered(text: str, place: Answer, **more: str) -> str:
-    return text.format(tool=place.tool, field=place.field, value=place.shown, **more)
 
 
 def _right_kind(finding: Finding, trajectory: Trajectory) -> Finding:
     """A refused identifier of another kind, with the way to one of the right kind."""
-    plan = _named_safely(finding.plan)
+    plan = named_safely(finding.plan)
     kept = slot_of(str(finding.evidence.get("kept_as"))).nouns[-1:]
     for tool, name, value in open_ends(trajectory):
         if slot_of(name).nouns[-1:] == kept and tool != plan[0].tool:
@@ -207,7 +160,7 @@ def _right_kind(finding: Finding, trajectory: Trajectory) -> Finding:
 def _read_on(finding: Finding, trajectory: Trajectory, *, question: bool) -> Finding:
     """A finding about too many look-ups, with the one place to look at instead."""
     if question:
-        finding = _with_answer(finding, trajectory)
+        finding = with_answer(finding, trajectory)
     if finding.advice or finding.label is not Label.REPETITION_OR_LOOPING:
         return finding
     have = _in_words(open_ends(trajectory))
@@ -241,51 +194,6 @@ def _named(spec: ToolSpec, request: str) -> bool:
     said = {word[:_STEM] for word in re.findall(r"[a-z]{4,}", request[-4_000:].lower())}
     return not said.isdisjoint(
         word[:_STEM].lower() for word in re.findall(r"[A-Za-z]{4,}", spec.name)
-    )
-
-
-def _plan(finding: Finding, spec: ToolSpec, trajectory: Trajectory) -> tuple[PathStep, ...]:
-    slot = finding.argument
-    if finding.label in (Label.UNAVAILABLE_TARGET, Label.MALFORMED_ARGUMENTS):
-        slot = next((name for name in spec.required if identifies(name)), None)
-    elif finding.pattern != "missing":
-        slot = None
-    if not slot or not identifies(slot) or _says_one(finding, trajectory):
-        return ()
-    return plan_to(slot, trajectory.catalog, trajectory.provenance, consumer=spec.name)
-
-
-def _says_one(finding: Finding, trajectory: Trajectory) -> bool:
-    """Whether arguments that can't be read hold an identifier that was told or seen."""
-    return any(
-        trajectory.provenance.grounded(token)
-        for call in trajectory.proposal.calls
-        if call.index in finding.calls and call.args is None
-        for token in _TOKENS.findall(call.raw)
-    )
-
-
-def _dead_end(finding: Finding, plan: tuple[PathStep, ...], trajectory: Trajectory) -> str:
-    """The look-up that the way begins with, where it found nothing of what is asked about."""
-    first = plan[0].tool if plan else finding.tool or ""
-    if not plan and finding.label is not Label.UNAVAILABLE_TARGET:
-        return ""
-    request = trajectory.task.objective.lower()
-    for step in reversed(trajectory.steps):
-        for call in step.calls:
-            seen = step.observation_of(call)
-            if call.name != first or seen is None or seen.own:
-                continue
-            given = [str(value).lower() for value in (call.args or {}).values()]
-            named = bool(given) and all(value and value in request for value in given)
-            return first if seen.found_nothing and named else ""
-    return ""
-
-
-def _named_safely(plan: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
-    """The plan without fields whose name is no plain name: it would be stored and shown."""
-    return tuple(
-        step if _NAME.match(step.gives) else PathStep(step.tool, step.arguments) for step in plan
     )
 
 

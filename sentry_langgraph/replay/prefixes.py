@@ -106,6 +106,7 @@ class _Past:
             Passage("told", text) for text in reversed(instructions)
         ]
         self._asked: list[str] = []
+        self._users = 0
         self._open: _Turn | None = None
         self._newest: _Turn | None = None
 
@@ -143,10 +144,12 @@ class _Past:
             partial(_newest_first, self._told, len(self._told)),
             partial(_holds, self._messages, before),
             self._places,
+            self._users,
         )
 
     def _request(self, message: Message, id_: str, place: int) -> None:
         self._open = None
+        self._users += 1
         self.steps = ()
         self._asked = [*self._asked, message.text][-_OBJECTIVE_MESSAGES:]
         self.task = Task(id_, "\n".join(self._asked))
