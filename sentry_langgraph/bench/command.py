@@ -94,6 +94,21 @@ def detect(
     peers: Annotated[
         bool, typer.Option("--peers/--no-peers", help="Run the rules of other projects too.")
     ] = True,
+    judge: Annotated[
+        bool,
+        typer.Option(
+            "--judge", help="Ask the judge of --config too, about what people have labelled."
+        ),
+    ] = False,
+    judge_runs: Annotated[
+        int | None,
+        typer.Option(
+            "--judge-runs",
+            min=2,
+            metavar="N",
+            help="Ask it about at most so many runs of a source, half of them without a label.",
+        ),
+    ] = None,
 ) -> None:
     """Measure on recorded runs what is detected, what is flagged wrongly, and how early.
 
@@ -112,4 +127,6 @@ def detect(
         limit=limit,
         config_file=config,
         peers=peers,
+        judge=judge,
+        judge_runs=judge_runs,
     )

@@ -82,6 +82,8 @@ def test_too_few_runs_for_a_plot(directory: Path, tmp_path: Path) -> None:
         (["--markdown", "/nowhere/x.md"], "no directory"),
         (["--config", "/nowhere/x.yaml"], "--config"),
         (["--limit", "0"], "--limit"),
+        (["--judge"], "the judge has no model"),
+        (["--judge-runs", "1"], "--judge-runs"),
     ],
 )
 def test_mistakes_are_named(directory: Path, arguments: list[str], says: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from builders import call, finding, proposal, ran, steps, trajectory
@@ -18,12 +19,14 @@ from sentry_langgraph.judge.prompt import (
     shown_steps,
     verdict_question,
 )
-from sentry_langgraph.records import Trajectory
+from sentry_langgraph.provenance import Passage, Provenance
+from sentry_langgraph.records import Task, Trajectory
 from sentry_langgraph.taxonomy import Label, is_hard
 
 from .samples import STEER, drifting
 
 OPTIONS = JudgeOptions()
+REQUEST = "Yes, do that."
 
 
 def asked(seen: Trajectory, **options: Any) -> tuple[str, str]:
@@ -71,6 +74,28 @@ def test_the_boundary_is_not_known_beforehand() -> None:
     shown = shown_steps(seen, OPTIONS)
     first, second = (diagnosis_question(seen, shown, ()).data.split("\n")[0] for _ in range(2))
     assert first != second
+
+
+def test_the_instructions_are_the_same_each_time() -> None:
+    """Only the last line differs, so a provider can keep what it has read before."""
+    seen = drifting()
+    shown = shown_steps(seen, OPTIONS)
+    first, second = (diagnosis_question(seen, shown, ()).system for _ in range(2))
+    assert first != second
+    assert first.rpartition("\n")[0] == second.rpartition("\n")[0]
+
+
+def test_what_users_said_before_is_shown() -> None:
+    """A short yes is no request: the newest texts before it, oldest first, as data and cut."""
+    told = [Passage("told", f"Text {n}: {'x' * 900}", user=True) for n in range(6)]
+    told += [Passage("told", "a policy"), Passage("told", REQUEST, user=True)]
+    seen = replace(drifting(task=Task("u", REQUEST)), provenance=Provenance.of(told))
+    _, data = asked(seen)
+    *before, request = block(data)[:5]
+    assert [one["user_said_before"][:7] for one in before] == [f"Text {n}:" for n in range(2, 6)]
+    assert max(len(one["user_said_before"]) for one in before) < 500
+    assert request == {"request_of_the_user": REQUEST}
+    assert "a policy" not in data
 
 
 def test_long_texts_are_cut_and_old_steps_left_out() -> None:

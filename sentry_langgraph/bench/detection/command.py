@@ -17,6 +17,7 @@ from sentry_langgraph.bench.detection.report import Report, measure
 from sentry_langgraph.bench.detection.show import show
 from sentry_langgraph.config import SentryConfig, load_config
 from sentry_langgraph.errors import ConfigError
+from sentry_langgraph.judge import open_judges
 from sentry_langgraph.replay.recording import RecordingError
 
 
@@ -31,6 +32,8 @@ def run(
     limit: int | None,
     config_file: Path | None,
     peers: bool,
+    judge: bool,
+    judge_runs: int | None,
 ) -> None:
     """Measure, print, and write what is asked for.
 
@@ -41,10 +44,11 @@ def run(
     _check(json_file, markdown_file, plots_dir)
     try:
         config = load_config(config_file) if config_file is not None else SentryConfig()
+        judges = open_judges(config.judge_options, config.model) if judge else None
     except ConfigError as error:
         raise typer.BadParameter(str(error), param_hint="--config") from error
     try:
-        with _bar() as on_progress:
+        with _bar() as (on_progress, on_asked):
             report = measure(
                 data,
                 config,
@@ -52,7 +56,10 @@ def run(
                 limit=limit,
                 sweep=sweep or plots_dir is not None,
                 peers=peers,
+                judges=judges,
+                judge_runs=judge_runs,
                 on_progress=on_progress,
+                on_asked=on_asked,
             )
     except RecordingError as error:
         raise typer.BadParameter(str(error), param_hint="--data") from error
@@ -86,14 +93,18 @@ def _write(
 
 
 @contextmanager
-def _bar() -> Iterator[OnProgress]:
-    """A progress bar on standard error."""
+def _bar() -> Iterator[tuple[OnProgress, OnProgress]]:
+    """Progress bars on standard error: for the replay, and for the judge once it is asked."""
     columns = (
-        TextColumn("replaying runs"),
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("")
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+        replayed = progress.add_task("replaying runs")
+        asked = progress.add_task("asking the judge", visible=False)
+        yield (
+            lambda done, total: progress.update(replayed, completed=done, total=total),
+            lambda done, total: progress.update(asked, completed=done, total=total, visible=True),
+        )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from sentry_langgraph.bench.detection.goals import goals
 from sentry_langgraph.bench.detection.intervals import Middle, Rate, Share
+from sentry_langgraph.bench.detection.judged import JudgedScore
 from sentry_langgraph.bench.detection.people import PointerScore
 from sentry_langgraph.bench.detection.report import Report
 from sentry_langgraph.bench.detection.score import SourceScore, VariantScore
@@ -45,6 +46,8 @@ def grids(report: Report) -> Iterator[Grid]:
         _refused(report),
         _about_calls(report),
         _people(report),
+        _judged(report.judged),
+        _judge_cost(report.judged),
         _pointers(report),
         _summary(report.pointers),
         _peers(report),
@@ -224,6 +227,57 @@ def _people(report: Report) -> Grid:
             for one in report.people
         ),
         left=4,
+    )
+
+
+def _judged(scores: Sequence[JudgedScore]) -> Grid:
+    return Grid(
+        "With the judge",
+        ("Source", "Our label", "Mapping", "Annotators' word", "Rules alone", "With the judge"),
+        tuple(
+            (
+                one.source,
+                alone.label or NONE,
+                alone.map or NONE,
+                alone.source_label,
+                share(alone.same),
+                share(together.same),
+            )
+            for one in scores
+            for alone, together in zip(one.alone, one.together, strict=True)
+        ),
+        "The same label near, on the runs that the judge was asked about.",
+        left=4,
+    )
+
+
+def _judge_cost(scores: Sequence[JudgedScore]) -> Grid:
+    return Grid(
+        "What the judge cost",
+        (
+            "Source",
+            "Came of it",
+            "Runs",
+            "Runs without a label flagged, rules alone",
+            "With the judge",
+            "Requests",
+            "Tokens a run",
+            "Seconds a request",
+        ),
+        tuple(
+            (
+                one.source,
+                ", ".join(f"{name} {count}" for name, count in one.outcomes.items()) or NONE,
+                f"{one.runs:,}",
+                share(one.flagged_alone),
+                share(one.flagged_together),
+                f"{one.requests:,}",
+                f"{'≈ ' if one.estimated else ''}{one.tokens / max(one.runs, 1):,.0f}",
+                f"{one.seconds / max(one.requests, 1):.1f}",
+            )
+            for one in scores
+        ),
+        left=2,
     )
 
 

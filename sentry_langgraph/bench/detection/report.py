@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import sentry_langgraph
 from sentry_langgraph.bench.detection.goals import goals
+from sentry_langgraph.bench.detection.judged import JudgedScore, judged
 from sentry_langgraph.bench.detection.people import (
     NEAR,
     PeopleScore,
@@ -25,6 +26,7 @@ from sentry_langgraph.bench.detection.sweep import variants
 from sentry_langgraph.bench.detection.watch import Watched, Watcher
 from sentry_langgraph.bench.peers import Lineup, lineup
 from sentry_langgraph.config import SentryConfig
+from sentry_langgraph.judge import Judges
 from sentry_langgraph.replay.lines import opened
 from sentry_langgraph.replay.read import Format, read_runs
 from sentry_langgraph.replay.recording import RecordingError
@@ -72,6 +74,7 @@ class Report:
         config: The settings, as plain JSON.
         data: What was read: directory, files, runs, limits.
         date: When, ISO 8601, UTC.
+        judged: What a judge added, where one was asked.
     """
 
     sources: tuple[SourceScore, ...]
@@ -81,6 +84,7 @@ class Report:
     config: Mapping[str, Any]
     data: Mapping[str, Any]
     date: str
+    judged: tuple[JudgedScore, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON, with numerators and denominators."""
@@ -104,6 +108,7 @@ class Report:
             "sources": [plain(source) for source in self.sources],
             "people": [plain(one) for one in self.people],
             "pointers": [{**plain(one), "right": one.right} for one in self.pointers],
+            "judged": [plain(one) for one in self.judged],
         }
 
 
@@ -115,7 +120,10 @@ def measure(
     limit: int | None = None,
     sweep: bool = False,
     peers: bool = True,
+    judges: Judges | None = None,
+    judge_runs: int | None = None,
     on_progress: Progress | None = None,
+    on_asked: Progress | None = None,
 ) -> Report:
     """Watch the runs of a directory and count.
 
@@ -127,7 +135,10 @@ def measure(
         limit: At most so many runs of each file.
         sweep: Whether every threshold is varied.
         peers: Whether the rules of others run too.
+        judges: Models that are asked too, about sources that people have labelled.
+        judge_runs: They are asked about at most so many runs of a source.
         on_progress: Is told how far it is.
+        on_asked: Is told how many of the judge's runs are done.
 
     Raises:
         RecordingError: There are no such files, or one can't be read.
@@ -140,14 +151,15 @@ def measure(
     if not runs:
         raise RecordingError(f"{directory}: no run of the sources asked for: {', '.join(sources)}")
     groups = grouped(runs)
+    alone = {name: group for name, group in groups.items() if not name.startswith(ALL_OF)}
+    asked: tuple[JudgedScore, ...] = ()
+    if judges is not None:
+        asked = tuple(
+            judged(alone, directory, config, judges, limit=judge_runs, on_progress=on_asked)
+        )
     return Report(
         sources=tuple(score(name, group, ready.peers) for name, group in groups.items()),
-        people=tuple(
-            one
-            for name, group in groups.items()
-            if not name.startswith(ALL_OF)
-            for one in people(name, group)
-        ),
+        people=tuple(one for name, group in alone.items() for one in people(name, group)),
         pointers=tuple(pointed(read_pointers(directory / POINTERS), runs)),
         lineup=ready,
         config=config.model_dump(mode="json"),
@@ -158,6 +170,7 @@ def measure(
             "limit": limit,
         },
         date=datetime.now(UTC).isoformat(timespec="seconds"),
+        judged=asked,
     )
 
 
