@@ -91,7 +91,6 @@ _ONE_HOLD = frozenset(
         "unrequested_change",
         "claimed_call",
         "unfitting_choice",
-        "unlooked_choice",
         "open_todos",
         "unacknowledged_error",
         "required_tool",

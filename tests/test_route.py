@@ -385,10 +385,19 @@ def test_a_value_that_the_agent_insists_on_goes_through(task: TaskState) -> None
     assert not any(isinstance(one, Escalate | SoftRepair) for one in decided_now)
 
 
-@pytest.mark.parametrize("pattern", ["unrequested_change", "claimed_call", "unlooked_choice"])
+@pytest.mark.parametrize("pattern", ["unrequested_change", "claimed_call", "unfitting_choice"])
 def test_a_doubt_is_voiced_once(pattern: str) -> None:
     """An agent that comes to the same again has decided."""
     doubt = finding(Label.HALLUCINATION, pattern=pattern)
     assert decided(doubt) == (SoftRepair(doubt, hold=True),)
     again = decided(doubt, seen=at(TaskState(failed={doubt.key: 1})))
     assert Suppress(doubt, "once") in again
+
+
+def test_a_choice_without_a_look_is_held_again() -> None:
+    """The agent has looked at nothing since: it has repeated itself, and decided nothing."""
+    choice = finding(Label.HALLUCINATION, pattern="unlooked_choice")
+    again = decided(choice, seen=at(TaskState(failed={choice.key: 1})))
+    assert again == (SoftRepair(choice, hold=True),)
+    third = decided(choice, seen=at(TaskState(failed={choice.key: 2})))
+    assert Suppress(choice, "budget") in third

@@ -14,7 +14,7 @@ from sentry_langgraph.detect.access import COMMANDS
 from sentry_langgraph.detect.base import DetectorOptions
 from sentry_langgraph.detect.error_kinds import not_there
 from sentry_langgraph.detect.malformed import explain
-from sentry_langgraph.detect.names import nearest
+from sentry_langgraph.detect.names import meant
 from sentry_langgraph.detect.written_call import written_call
 from sentry_langgraph.options import Switch
 from sentry_langgraph.records import (
@@ -116,7 +116,7 @@ def _duplicate_finding(
 
 def _unknown(call: ToolCall, trajectory: Trajectory) -> Finding:
     catalog = trajectory.catalog
-    near = nearest(call.name, catalog.tools)
+    near = meant(call, catalog.tools)
     suggestion = near.name if near is not None else None
     owed = near is not None and near.certain and _owed(catalog.tools.get(near.name))
     return Finding(

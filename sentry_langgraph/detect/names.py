@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
 from sentry_langgraph.detect.naming import reads_by_name
+from sentry_langgraph.records import ToolCall, ToolSpec
+from sentry_langgraph.slots import things_of
 
 _SEPARATORS = re.compile(r"[.:/]|__")
 _NEGATIONS = re.compile(r"\A(?:un|dis|en|de|in|re|non)")
@@ -25,6 +27,36 @@ class Suggestion:
 
     name: str
     certain: bool
+
+
+def meant(call: ToolCall, tools: Mapping[str, ToolSpec]) -> Suggestion | None:
+    """The tool that a call to an unknown one means, by its name and by what it was given.
+
+    A near name is none where that tool takes nothing of what was given: `change_city` is not what
+    a call of `change_quantity` with an order and a number means. Where no name is near, the one
+    tool counts that takes just these arguments, is about the same thing, and reads or changes as
+    the call would.
+    """
+    same = nearest(call.name, tools)
+    if same is not None and same.certain:
+        return same
+    given = frozenset(call.args or {})
+    if near := nearest(call.name, (n for n, spec in tools.items() if _takes(spec, given))):
+        return near
+    fitting = [name for name, spec in tools.items() if _fits(call.name, given, spec)]
+    return Suggestion(fitting[0], certain=False) if len(fitting) == 1 else None
+
+
+def _takes(spec: ToolSpec, given: Set[str]) -> bool:
+    return not given or not spec.arguments or not given.isdisjoint(spec.arguments)
+
+
+def _fits(name: str, given: Set[str], spec: ToolSpec) -> bool:
+    if not given or not set(spec.required) <= given <= set(spec.arguments):
+        return False
+    if set(things_of(name)).isdisjoint(things_of(spec.name)):
+        return False
+    return spec.read_only is not None and reads_by_name(name) is spec.read_only
 
 
 def nearest(name: str, known: Iterable[str]) -> Suggestion | None:

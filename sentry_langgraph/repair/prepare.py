@@ -28,15 +28,23 @@ from sentry_langgraph.repair.templates import (
     CHOOSE,
     DEAD_END,
     GO_ON_WITH,
+    NOT_AGAIN,
     NOT_DONE_YET,
     NOTHING_THERE,
     ONLY_THIS,
     OR_GIVE_UP,
+    REFUSED,
     SAY_WHY,
     STILL_NOT_DONE,
     WITH_WHAT_YOU_HAVE,
 )
-from sentry_langgraph.repair.ways import dead_end, gave_none, named_safely, way_to_value
+from sentry_langgraph.repair.ways import (
+    dead_end,
+    first_look_up,
+    gave_none,
+    named_safely,
+    way_to_value,
+)
 from sentry_langgraph.slots import slot_of
 from sentry_langgraph.taxonomy import Label, Severity
 from sentry_langgraph.wants import wants_change
@@ -69,7 +77,7 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
         return _right_kind(finding, trajectory) if finding.pattern == "other_kind" else finding
     if finding.label is Label.UNKNOWN_TOOL and not finding.suggestion and not finding.advice:
         said = gives_reason(trajectory.proposal.text)
-        return replace(finding, advice=SAY_WHY) if said else finding
+        return replace(finding, advice=SAY_WHY) if said else _no_such_tool(finding, trajectory)
     if finding.label is Label.TERMINATION_MISCALIBRATION:
         return _of_repair(finding, trajectory)
     spec = trajectory.catalog.tools.get(finding.suggestion or finding.tool or "")
@@ -93,6 +101,23 @@ def prepared(finding: Finding, trajectory: Trajectory) -> Finding:
     if plan and gave_none(plan[-1].tool, trajectory):
         return _without(finding, plan[-1].tool, trajectory, question=question)
     return _worded(finding, plan, spec, trajectory)
+
+
+def _no_such_tool(finding: Finding, trajectory: Trajectory) -> Finding:
+    """A call to no tool: the way to the identifier that it lacks, as far as its arguments say it.
+
+    What such a call would do nobody knows, so nothing of it is planned or owed.
+    """
+    first = first_look_up(finding, trajectory)
+    if first is None:
+        return finding
+    catalog, provenance = trajectory.catalog, trajectory.provenance
+    step, words = first
+    advice = f"{next_call(step.tool, step.gives, catalog, provenance, words)}."
+    detail = finding.detail
+    if trajectory.attempt_at(finding.tool) > 1:
+        detail += NOT_AGAIN
+    return replace(finding, detail=detail, advice=advice)
 
 
 def _worded(
@@ -161,10 +186,27 @@ def _read_on(finding: Finding, trajectory: Trajectory, *, question: bool) -> Fin
     """A finding about too many look-ups, with the one place to look at instead."""
     if question:
         finding = with_answer(finding, trajectory)
+    elif refused := _refused_change(trajectory):
+        return replace(finding, advice=REFUSED.format(tool=refused))
     if finding.advice or finding.label is not Label.REPETITION_OR_LOOPING:
         return finding
     have = _in_words(open_ends(trajectory))
     return replace(finding, advice=GO_ON_WITH.format(have=have)) if have else finding
+
+
+def _refused_change(trajectory: Trajectory) -> str:
+    """The tool of the newest change that was tried in this task, if it ended in an error."""
+    for step in reversed(trajectory.steps):
+        for call in reversed(step.calls):
+            seen = step.observation_of(call)
+            if (
+                seen is None
+                or seen.own
+                or trajectory.catalog.spec(call.name).read_only is not False
+            ):
+                continue
+            return call.name if seen.status == "error" else ""
+    return ""
 
 
 def _in_words(ends: Iterable[tuple[str, str, str]]) -> str:

@@ -236,6 +236,9 @@ REPEATED_ERROR = Template(
 )
 """For a loop whose result is an error: there is no result to take an answer from."""
 
+NOT_AGAIN = "; do not call it again"
+"""In the fault of a tool that does not exist, from the second attempt on."""
+
 AS_JSON = " Its arguments are one JSON object of this form: {form}."
 """After the next call, from the second attempt on: said differently. A small model that had
 called a tool without arguments three times gave them after this sentence."""
@@ -281,6 +284,12 @@ GO_ON_WITH = (
     "if the results above hold what you need, use it. If not, call {have}: that has not been done."
 )
 """The next step in a loop, where known values allow look-ups that were not made."""
+
+REFUSED = (
+    "the error of `{tool}` above says what stands in the way. If it is final, answer in words: say "
+    "what can't be done, and why. If not, do what it asks for, and repeat no look-up."
+)
+"""The next step in a loop after a change that the environment has refused."""
 
 DEAD_END = (
     f"{ENDS} in words: say that what it names was not found. `{{tool}}` has looked for it, and the "

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from sentry_langgraph.plans import plan_to
 from sentry_langgraph.records import Finding, PathStep, ToolSpec, Trajectory
 from sentry_langgraph.repair.steps import known
-from sentry_langgraph.slots import identifies, plain_name
+from sentry_langgraph.slots import identifies, leaves_of, plain_name
 from sentry_langgraph.taxonomy import Label
 
 _TOKENS = re.compile(r"#?(?=[\w-]*\d)[\w-]{3,64}")
@@ -43,6 +44,30 @@ def way_to_value(finding: Finding, spec: ToolSpec, trajectory: Trajectory) -> tu
     if not slot or not identifies(slot) or _says_one(finding, trajectory):
         return ()
     return plan_to(slot, trajectory.catalog, trajectory.provenance, consumer=spec.name)
+
+
+def first_look_up(
+    finding: Finding, trajectory: Trajectory
+) -> tuple[PathStep, Mapping[str, str]] | None:
+    """The look-up that begins the way to an identifier which a call lacks, with what it takes.
+
+    A call lacks an identifier where it has words in its place, or a value that nobody has told.
+    Words of the request are what a look-up with one text for a parameter takes.
+    """
+    catalog, provenance = trajectory.catalog, trajectory.provenance
+    for call in trajectory.proposal.calls:
+        for leaf in leaves_of(call.args or {}, None) if call.index in finding.calls else ():
+            said = provenance.grounded(leaf.value)
+            named = not any(map(str.isdigit, str(leaf.value)))
+            if not identifies(leaf.name) or (said and not named):
+                continue
+            plan = named_safely(plan_to(leaf.name, catalog, provenance, consumer=call.name))
+            if not plan:
+                continue
+            wanted = catalog.tools[plan[0].tool].required
+            words = {wanted[0]: str(leaf.value)} if said and len(wanted) == 1 else {}
+            return plan[0], words
+    return None
 
 
 def _says_one(finding: Finding, trajectory: Trajectory) -> bool:

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from sentry_langgraph.detect.names import Suggestion, nearest
+from sentry_langgraph.detect.names import Suggestion, meant, nearest
+from sentry_langgraph.records import ToolCall, ToolSpec
+
+
+def tool(name: str, *arguments: str, reads: bool = False) -> ToolSpec:
+    """A tool that demands every one of its arguments."""
+    properties = {one: {"type": "string"} for one in arguments}
+    schema = {"type": "object", "properties": properties, "required": list(arguments)}
+    return ToolSpec(name, parameters=schema, read_only=reads)
+
 
 KNOWN = ["search_orders", "get_order", "cancel_order", "send_email"]
 
@@ -102,3 +111,36 @@ def test_words_around_a_whole_name_are_looked_through(name: str, meant: str | No
     near = nearest(name, ["order", "get_order", "cancel_order"])
     assert (near and near.name) == meant
     assert near is None or near.certain
+
+
+SHOP_FLOOR = {
+    spec.name: spec
+    for spec in (
+        tool("change_city", "customer_id", "city"),
+        tool("set_quantity", "order_id", "quantity"),
+        tool("get_order", "order_id", reads=True),
+        tool("list_orders", "customer_id", reads=True),
+    )
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "wanted"),
+    [
+        ("change_quantity", ("order_id", "quantity"), "set_quantity"),
+        ("change_quantity", (), "change_city"),
+        ("change_town", ("customer_id", "city"), None),
+        ("change_citty", ("customer_id", "city"), "change_city"),
+        ("find_order", ("order_id",), "get_order"),
+        ("find_order", ("customer_id",), "list_orders"),
+        ("delete_order", ("order_id",), None),
+        ("find_order", ("customer_id", "product_id"), None),
+        ("Get-Order", ("verbose",), "get_order"),
+    ],
+)
+def test_what_was_given_says_which_tool_is_meant(
+    name: str, given: tuple[str, ...], wanted: str | None
+) -> None:
+    """A near name that takes none of it is not suggested; one that takes just that may be."""
+    near = meant(ToolCall("c", name, dict.fromkeys(given, "x")), SHOP_FLOOR)
+    assert (near and near.name) == wanted

@@ -201,6 +201,25 @@ def test_giving_up_counts_once_something_was_tried(
     assert [one.pattern for one in found_] == ([pattern] if pattern else [])
 
 
+@pytest.mark.parametrize(
+    ("later", "pattern"),
+    [
+        ((failed("cancel_order", "Error: shipped"),), "unacknowledged_error"),
+        ((failed("cancel_order", "Error: shipped"), held("add_note")), "unacknowledged_error"),
+        ((held("cancel_order"),), "open_action"),
+        ((failed("cancel_order", "Error: shipped"), ran("cancel_order")), "open_action"),
+    ],
+)
+def test_an_owed_change_that_was_refused_has_run(later: tuple[Ran, ...], pattern: str) -> None:
+    """What is missing then is a word about the error, and not the call."""
+    repair = replace(HELD, owes="cancel_order", plan=())
+    done = (REFUSED, *(step(f"l{n}", one) for n, one in enumerate(later)))
+    wrong = found(trajectory(done, proposal(text="It is cancelled."), state=state(repair)))
+    assert [one.pattern for one in wrong] == [pattern]
+    said = proposal(text="It can't be cancelled: it has been shipped.")
+    assert not found(trajectory(done, said, state=state(repair)))
+
+
 def test_an_answer_passes_where_something_was_seen() -> None:
     """The held look-up may have been needless: what was seen before it can hold the answer."""
     before = step("b", ran("search", "[3]"))

@@ -14,6 +14,7 @@ from builders import (
     catalog,
     failed,
     finding,
+    held,
     proposal,
     ran,
     state,
@@ -61,7 +62,8 @@ def at(
     """The newest message of a task in which `seen` was seen."""
     told = Passage("told", task.objective, step="t", user=True)
     known = Provenance.of((told, *seen))
-    return Trajectory(task, done, proposal(**newest), DESK, folded or TaskState(), known)
+    made = proposal(*newest.pop("calls", ()), **newest)
+    return Trajectory(task, done, made, DESK, folded or TaskState(), known)
 
 
 def invented(name: str, slot: str, *plan: PathStep, **fields: Any) -> Finding:
@@ -253,6 +255,48 @@ def test_a_reason_beside_an_unknown_tool_is_an_answer() -> None:
         "Then: end there.",
     ]
     assert prepared(unknown, at(text="I look further.")) == unknown
+
+
+def test_the_arguments_of_a_call_to_no_tool_say_what_it_lacks() -> None:
+    """The way to its identifier begins; words in its place are what the look-up takes."""
+    no_tool = "there is no tool named `open_stay`"
+    unknown = finding(Label.UNKNOWN_TOOL, tool="open_stay", detail=no_tool, calls=(0,))
+    words, invented_, known_ = (
+        call("open_stay", guest_id=value) for value in ("Ada Moss", "g-99", "g-17")
+    )
+    made = prepared(unknown, at(calls=(words,)))
+    assert text_of(made)[:2] == [
+        f"Not executed: `open_stay` — {no_tool}.",
+        "Next: call `find_guest` with guest (string, required: 'Ada Moss').",
+    ]
+    assert (made.plan, made.intention) == ((), False)
+    assert "as the request says it" in text_of(prepared(unknown, at(calls=(invented_,))))[1]
+    assert prepared(unknown, at(FOUND, calls=(known_,))) == unknown
+    nobody = call("open_stay", guest_id="Eve Hale")
+    assert "Eve Hale" not in prepared(unknown, at(calls=(nobody,))).advice
+
+
+def test_a_call_to_no_tool_again_is_told_so() -> None:
+    """The fault is said in other words."""
+    unknown = finding(Label.UNKNOWN_TOOL, tool="open_stay", detail="none", calls=(0,))
+    again = call("open_stay", guest_id="Ada Moss")
+    before = steps(held("open_stay", guest_id="Ada Moss"))
+    seen = at(done=before, folded=TaskState(hard_steps=frozenset({"s0"})), calls=(again,))
+    assert prepared(unknown, seen).detail == "none; do not call it again"
+
+
+def test_a_loop_after_a_refused_change_gets_the_refusal() -> None:
+    """What stands in the way is known; looking again changes nothing of it."""
+    loop = advice(Label.REPETITION_OR_LOOPING, tool="find_guest", detail="again")
+    refused = failed("move_stay", "Error: the day is full", stay_id="y-1", day="Friday")
+    done = steps(refused, ran("find_guest", "{}", guest="Ada Moss"))
+    made = prepared(loop, at(FOUND, done=done))
+    assert made.advice.startswith("the error of `move_stay` above says what stands in the way.")
+    assert "full" not in made.advice
+    since = steps(refused, ran("move_stay", "moved", stay_id="y-1", day="Friday"))
+    assert "move_stay" not in prepared(loop, at(FOUND, done=since)).advice
+    ours = steps(held("move_stay", stay_id="y-1", day="Friday"))
+    assert "move_stay" not in prepared(loop, at(FOUND, done=ours)).advice
 
 
 @pytest.mark.parametrize(
