@@ -35,6 +35,7 @@ _PAIRS = re.compile(
 )
 _PAIRS_READ = 20_000
 _FIELDS_KEPT = 5_000
+_PLAIN = frozenset((str, int, float, bool))
 
 
 class Passage(NamedTuple):
@@ -236,10 +237,14 @@ def parsed(text: str) -> Any:
 
 def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
     """The leaves of a JSON value; items of a list stand under the name of the list."""
-    if isinstance(value, Mapping):
+    kind = type(value)
+    if kind is dict or isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from leaves(inner, str(name))
-    elif isinstance(value, list | tuple):
+            if type(inner) in _PLAIN:  # most of them: no generator for each
+                yield str(name), inner
+            else:
+                yield from leaves(inner, str(name))
+    elif kind is list or isinstance(value, list | tuple):
         for inner in value:
             yield from leaves(inner, key)
     elif value is not None:

@@ -54,9 +54,10 @@ class ObjectiveDrift:
         if not comparable(objective):
             return ()
         wanted_words = words(objective)
-        if not given(proposal).isdisjoint(wanted_words):
+        args = given(proposal)
+        if not args.isdisjoint(wanted_words):
             return ()  # most steps: before their text is read
-        newest = said(proposal)
+        newest = Said(args, words(proposal.text))
         if touches(newest, wanted_words) is not False:
             return ()
         away = self._away(trajectory, since, newest)

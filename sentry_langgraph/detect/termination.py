@@ -99,7 +99,9 @@ class Termination:
         return (found,) if found is not None else ()
 
     def _overrun(self, trajectory: Trajectory) -> Finding | None:
-        found = after_finish(trajectory) if self._options.after_finish else None
+        found = None
+        if self._options.after_finish and trajectory.catalog.finishing:
+            found = after_finish(trajectory)
         if found is None and self._options.completed_again:
             found = completed_again(trajectory, self._options.completed_hold_at)
         return found
