@@ -1,4 +1,4 @@
-"""A candidate taken for a change although nothing of it fits the request and others were not seen.
+"""A candidate taken for a change although nothing of it fits the request, and another may.
 
 The first of several orders was read, it is another item than the request names, and the change
 goes to it all the same.
@@ -32,8 +32,8 @@ _NAMED = 20
 def unfitting_choice(call: ToolCall, ids: Sequence[Leaf], trajectory: Trajectory) -> Flaw | None:
     """The flaw of a change to one of a list whose details have no word of the request.
 
-    Silent where every candidate has been looked at: then the agent knows them all. Silent in a
-    conversation, too, where the user may have settled it.
+    Silent where every candidate has been looked at and none fits better: then the agent knows them
+    all. Silent in a conversation, too, where the user may have settled it.
 
     Args:
         call: The change.
@@ -46,9 +46,19 @@ def unfitting_choice(call: ToolCall, ids: Sequence[Leaf], trajectory: Trajectory
         items, details = _seen(leaf.value, trajectory)
         if len(items) < 2 or not details:
             continue
-        unseen = [item for item in items if item != leaf.value and not _seen(item, trajectory)[1]]
         asked = _asked(call, trajectory)
-        if not unseen or not asked or any(asked & _told(passage) for passage in details):
+        if not asked or _fits(asked, details):
+            continue
+        told = {item: _seen(item, trajectory)[1] for item in items if item != leaf.value}
+        better = [item for item, other in told.items() if _fits(asked, other)]
+        unseen = [item for item, other in told.items() if not other]
+        if better:
+            others = f"that of '{shown(better[0])}' has"
+            advice = f"if the request means that one, call `{call.name}` with it instead."
+        elif unseen:
+            others = f"{len(unseen)} of {len(items)} candidates were not looked at"
+            advice = look(call, leaf.name, trajectory, unseen)
+        else:
             continue
         return Flaw(
             call.index,
@@ -56,9 +66,9 @@ def unfitting_choice(call: ToolCall, ids: Sequence[Leaf], trajectory: Trajectory
             leaf.name,
             "unfitting_choice",
             f"what was seen of `{leaf.name}` '{shown(leaf.value)}' has nothing that the request "
-            f"names, and {len(unseen)} of {len(items)} candidates were not looked at",
+            f"names, and {others}",
             confidence=0.75,
-            advice=look(call, leaf.name, trajectory, unseen),
+            advice=advice,
         )
     return None
 
@@ -93,6 +103,10 @@ def _asked(call: ToolCall, trajectory: Trajectory) -> frozenset[str]:
     spec = trajectory.catalog.tools[call.name]
     own = _stems(" ".join([*words_of(call.name), spec.description, *given]))
     return _stems(trajectory.task.objective) - own
+
+
+def _fits(asked: frozenset[str], details: Sequence[Passage]) -> bool:
+    return any(asked & _told(passage) for passage in details)
 
 
 def _told(passage: Passage) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""A candidate that has nothing of the request is not taken while others were not looked at."""
+"""A candidate that has nothing of the request is not taken while another may have it."""
 
 from __future__ import annotations
 
@@ -52,11 +52,19 @@ def test_another_thing_than_the_request_names() -> None:
     assert "call `get_order` with order_id 'W1002'" in found.advice
 
 
+def test_another_candidate_that_was_seen_fits_better() -> None:
+    """Both were read, and the change goes to the wrong one."""
+    found = flaw(LISTED, LAMP, KETTLE)
+    assert found.pattern == "unfitting_choice"
+    assert "has nothing that the request names, and that of 'W1002' has" in found.detail
+    assert found.advice == "if the request means that one, call `set_quantity` with it instead."
+
+
 @pytest.mark.parametrize(
     ("why", "seen", "more"),
     [
         ("it is the one", (LISTED, LAMP), {"request": "Change the lamp order to 6 pieces"}),
-        ("all were looked at", (LISTED, LAMP, KETTLE), {}),
+        ("none fits better", (LISTED, LAMP, KETTLE), {"request": "Change the rug order of Ana"}),
         ("nothing was looked at", (LISTED,), {}),
         ("it is the only one", (saw("list_orders", {"order_ids": ["W1001"]}), LAMP), {}),
         ("no list was seen", (LAMP,), {}),
