@@ -34,7 +34,8 @@ class HallucinationOptions(DetectorOptions):
         other_kind: An identifier that a tool has not found, and that is known as one of another
             kind of thing: advice on the way to the right one.
         unlooked_choice: A change to one of several candidates of a bare list of ids, of which
-            none was looked at, or only one that has nothing of what the request names.
+            none was looked at, or to one that has nothing of what the request names where another
+            has it or was not looked at.
         unrequested_change: A change of a kind that no user and no prompt speaks of.
         guessed_again: One more value that nobody named, after the same tool found nothing for two.
         claimed_call: A final message that says a change was made which no tool made.
