@@ -22,6 +22,8 @@ NOT_SHOWN = (
 )
 """What the benchmark does not show."""
 
+_LEAST_P = 0.001
+
 
 def render(found: Sequence[Figures]) -> Group:
     """One table of figures, one of paired differences, and what they don't show."""
@@ -75,11 +77,15 @@ def _row(one: Figures) -> list[str]:
 def _gaps(compared: Compared) -> list[tuple[str, str]]:
     return [
         ("solved", _gap(compared.solved, 2)),
-        ("won, lost", f"{compared.won}, {compared.lost} (McNemar p = {compared.p:.3f})"),
+        ("won, lost", f"{compared.won}, {compared.lost} (McNemar p {_p(compared.p)})"),
         ("wrong changes", _gap(compared.wrong_changes, 2)),
         ("calls", _gap(compared.turns, 1)),
         ("tokens", _gap(compared.tokens, 0)),
     ]
+
+
+def _p(value: float) -> str:
+    return f"= {value:.3f}" if value >= _LEAST_P else f"< {_LEAST_P}"
 
 
 def _gap(gap: Difference, places: int) -> str:
