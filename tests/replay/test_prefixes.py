@@ -106,6 +106,7 @@ def check(messages: list[Any], window: int, dumped: list[Any]) -> None:
         assert prefix.trajectory.steps == trajectory.steps
         assert prefix.trajectory.proposal == trajectory.proposal
         assert list(prefix.trajectory.provenance.passages()) == passages
+        assert prefix.trajectory.provenance.users == sum(passage.user for passage in passages)
 
 
 @settings(max_examples=200)
