@@ -65,7 +65,8 @@ def first_look_up(
             if not plan:
                 continue
             wanted = catalog.tools[plan[0].tool].required
-            words = {wanted[0]: str(leaf.value)} if said and len(wanted) == 1 else {}
+            asked = str(leaf.value).lower() in trajectory.task.objective.lower()
+            words = {wanted[0]: str(leaf.value)} if asked and len(wanted) == 1 else {}
             return plan[0], words
     return None
 
