@@ -18,7 +18,7 @@ from sentry_langgraph.decisions import SoftRepair, Suppress, Verify
 from sentry_langgraph.graph.scene import Guard
 from sentry_langgraph.graph.sends import soft_payload
 from sentry_langgraph.graph.sight import seen_again
-from sentry_langgraph.judge import Diagnosis, Flow, Judges, confirm_recovery, diagnose
+from sentry_langgraph.judge import Flow, Judges, confirm_recovery, diagnose
 from sentry_langgraph.judge import worded as word
 from sentry_langgraph.playbook.port import Playbook
 from sentry_langgraph.recall import count_outcome
@@ -56,7 +56,8 @@ class Judging:
             if seen is None or self.judges is None:
                 return [], None
             found = yield from diagnose(self.judges, seen, suspicions)
-            event = _diagnosis_event(payload, seen.task, suspicions, found)
+            why, context = payload["why"], payload["context"]
+            event = found.recorded(seen.task, payload["step"], why, suspicions, **context)
             if found.finding is None:
                 return [event], None
             events, advice = self._advice(payload, seen, suspicions, found.finding)
@@ -133,23 +134,6 @@ class Judging:
 
 
 _FAULT = "fault:judge"
-
-
-def _diagnosis_event(
-    payload: Payload, task: Task, suspicions: Sequence[Finding], found: Diagnosis
-) -> Event:
-    return ledger.diagnosis(
-        task,
-        payload["step"],
-        why=payload["why"],
-        outcome=found.outcome,
-        label=found.label,
-        cited=found.cited,
-        confidence=found.confidence,
-        suspicions=[one.label.value for one in suspicions],
-        usage=found.usage.to_dict(),
-        **payload["context"],
-    )
 
 
 def _tokens(events: Sequence[Event]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sentry_langgraph import ledger
 from sentry_langgraph.judge.answer import NONE, DiagnosisAnswer
@@ -18,7 +19,7 @@ from sentry_langgraph.judge.prompt import (
     look_ups,
     shown_steps,
 )
-from sentry_langgraph.records import Catalog, Finding, Trajectory
+from sentry_langgraph.records import Catalog, Event, Finding, Task, Trajectory
 from sentry_langgraph.taxonomy import DEFINITIONS, Label, Severity
 
 _NO_FAILURE = frozenset({"", NONE, "null", "no_failure", "no failure"})
@@ -49,6 +50,31 @@ class Diagnosis:
     cited: str | None = None
     confidence: float | None = None
     usage: Usage = field(default_factory=Usage)
+
+    def recorded(
+        self, task: Task, step: str, why: str, suspicions: Sequence[Finding], **context: Any
+    ) -> Event:
+        """The event that says so.
+
+        Args:
+            task: The task.
+            step: The id of the newest message.
+            why: `suspicion` or `interval`.
+            suspicions: What rules had seen.
+            **context: Where it happened.
+        """
+        return ledger.diagnosis(
+            task,
+            step,
+            why=why,
+            outcome=self.outcome,
+            label=self.label,
+            cited=self.cited,
+            confidence=self.confidence,
+            suspicions=[one.label.value for one in suspicions],
+            usage=self.usage.to_dict(),
+            **context,
+        )
 
 
 @dataclass(frozen=True, slots=True)

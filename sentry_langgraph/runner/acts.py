@@ -114,19 +114,8 @@ class Acts:
             return None
         seen = task.trajectory(trajectory.proposal)  # with the step's own result
         found = yield from diagnose(self.judges, seen, asked.suspicions)
-        event = ledger.diagnosis(
-            task.task,
-            trajectory.proposal.id,
-            why=asked.why,
-            outcome=found.outcome,
-            label=found.label,
-            cited=found.cited,
-            confidence=found.confidence,
-            suspicions=[one.label.value for one in asked.suspicions],
-            usage=found.usage.to_dict(),
-            **context,
-        )
-        task.record([event])
+        step = trajectory.proposal.id
+        task.record([found.recorded(task.task, step, asked.why, asked.suspicions, **context)])
         if found.finding is None:
             return None
         repair: Repair | None = None

@@ -162,17 +162,7 @@ class _Asking:
             made = drive(diagnose(self._judges, seen, due.suspicions))
             outcomes[made.outcome] += 1
             usage += made.usage
-            event = ledger.diagnosis(
-                seen.task,
-                seen.proposal.id,
-                why=due.why,
-                outcome=made.outcome,
-                label=made.label,
-                cited=made.cited,
-                confidence=made.confidence,
-                suspicions=[one.label.value for one in due.suspicions],
-                usage=made.usage.to_dict(),
-            )
+            event = made.recorded(seen.task, seen.proposal.id, due.why, due.suspicions)
             state = ledger.fold([event], state)
             if made.finding is None:
                 continue
