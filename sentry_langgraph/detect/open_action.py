@@ -35,7 +35,8 @@ def open_action(trajectory: Trajectory, *, reason: bool) -> Finding | None:
         held = repair.plan or (repair.label is Label.HALLUCINATION and repair.argument)
         # in a conversation the answer may come from the user instead
         untried = bool(held) and alone and not _tried(repair.step, trajectory)
-        if repair.owes and not reason and _refused(repair.owes, repair.step, trajectory):
+        ran = trajectory.last_run({repair.owes}, since=repair.step) if repair.owes else None
+        if not reason and ran is not None and ran[1].status == "error":
             detail = f"`{repair.owes}` ran and ended in an error, and the answer does not say so"
             return finding(trajectory, "unacknowledged_error", detail, tool=repair.owes)
         if repair.owes and (not reason or untried):
@@ -122,18 +123,6 @@ def _way_to(
     if known_values(slot, catalog, provenance, consumer=spec.name, limit=1):
         return ()
     return plan_to(slot, catalog, provenance, consumer=spec.name) or None
-
-
-def _refused(tool: str, since: str, trajectory: Trajectory) -> bool:
-    """Whether the newest real call of a tool after the message `since` ended in an error."""
-    for step in reversed(trajectory.steps):
-        if step.id == since:
-            return False
-        for call in reversed(step.calls):
-            seen = step.observation_of(call) if call.name == tool else None
-            if seen is not None and not seen.own:
-                return seen.status == "error"
-    return False
 
 
 def _saw_anything(trajectory: Trajectory) -> bool:

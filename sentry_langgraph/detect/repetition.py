@@ -344,7 +344,7 @@ class Repetition:
         return None
 
     def _finding(self, trajectory: Trajectory, loop: _Loop) -> Finding:
-        failing = _last_failed(loop.tool, trajectory)
+        last = trajectory.last_run({loop.tool})
         return Finding(
             Label.REPETITION_OR_LOOPING,
             trajectory.proposal.id,
@@ -355,7 +355,7 @@ class Repetition:
             evidence={
                 "count": loop.count,
                 "tool": loop.tool,
-                "failing": failing,
+                "failing": last is not None and last[1].status == "error",
                 **loop.evidence,
             },
             calls=loop.calls,
@@ -412,13 +412,3 @@ def _asked_before(call: ToolCall, key: str, stretch: Sequence[Seen]) -> bool:
         and reworded(one.call.args or {}, call.args or {})
         for one in stretch
     )
-
-
-def _last_failed(tool: str, trajectory: Trajectory) -> bool:
-    """Whether the latest real result of the loop was an error."""
-    for step in reversed(trajectory.steps):
-        for call in reversed(step.calls):
-            result = step.observation_of(call)
-            if call.name == tool and result is not None and not result.own:
-                return result.status == "error"
-    return False

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from sentry_langgraph.provenance import Provenance
-from sentry_langgraph.records.calls import Proposal, Step
+from sentry_langgraph.records.calls import Observation, Proposal, Step, ToolCall
 from sentry_langgraph.records.findings import ActiveRepair
 from sentry_langgraph.records.tools import Catalog
 
@@ -94,6 +94,24 @@ class Trajectory:
                 break
             found |= {seen.name for seen in one.observations if seen.worked}
         return frozenset(found)
+
+    def last_run(
+        self, tools: Set[str], *, since: str | None = None
+    ) -> tuple[ToolCall, Observation] | None:
+        """The newest call of some tools that was run, with its result; None where none was.
+
+        Args:
+            tools: Names of the tools that count.
+            since: Only calls after the message with this id count.
+        """
+        for step in reversed(self.steps):
+            if step.id == since:
+                return None
+            for call in reversed(step.calls):
+                seen = step.observation_of(call) if call.name in tools else None
+                if seen is not None and not seen.own:
+                    return call, seen
+        return None
 
     @property
     def given_values(self) -> frozenset[str]:

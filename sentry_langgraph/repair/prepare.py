@@ -186,27 +186,15 @@ def _read_on(finding: Finding, trajectory: Trajectory, *, question: bool) -> Fin
     """A finding about too many look-ups, with the one place to look at instead."""
     if question:
         finding = with_answer(finding, trajectory)
-    elif refused := _refused_change(trajectory):
-        return replace(finding, advice=REFUSED.format(tool=refused))
+    else:
+        tools = trajectory.catalog.tools.items()
+        change = trajectory.last_run({name for name, spec in tools if spec.read_only is False})
+        if change is not None and change[1].status == "error":
+            return replace(finding, advice=REFUSED.format(tool=change[0].name))
     if finding.advice or finding.label is not Label.REPETITION_OR_LOOPING:
         return finding
     have = _in_words(open_ends(trajectory))
     return replace(finding, advice=GO_ON_WITH.format(have=have)) if have else finding
-
-
-def _refused_change(trajectory: Trajectory) -> str:
-    """The tool of the newest change that was tried in this task, if it ended in an error."""
-    for step in reversed(trajectory.steps):
-        for call in reversed(step.calls):
-            seen = step.observation_of(call)
-            if (
-                seen is None
-                or seen.own
-                or trajectory.catalog.spec(call.name).read_only is not False
-            ):
-                continue
-            return call.name if seen.status == "error" else ""
-    return ""
 
 
 def _in_words(ends: Iterable[tuple[str, str, str]]) -> str:

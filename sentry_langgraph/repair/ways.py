@@ -57,9 +57,10 @@ def first_look_up(
     catalog, provenance = trajectory.catalog, trajectory.provenance
     for call in trajectory.proposal.calls:
         for leaf in leaves_of(call.args or {}, None) if call.index in finding.calls else ():
-            said = provenance.grounded(leaf.value)
-            named = not any(map(str.isdigit, str(leaf.value)))
-            if not identifies(leaf.name) or (said and not named):
+            if not identifies(leaf.name):
+                continue
+            code = any(map(str.isdigit, str(leaf.value)))
+            if code and provenance.grounded(leaf.value):
                 continue
             plan = named_safely(plan_to(leaf.name, catalog, provenance, consumer=call.name))
             if not plan:

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sentry_langgraph.bench.detection import markdown, plots
-from sentry_langgraph.bench.detection.report import Progress as OnProgress
 from sentry_langgraph.bench.detection.report import Report, measure
 from sentry_langgraph.bench.detection.show import show
+from sentry_langgraph.bench.detection.watch import Progress as OnProgress
 from sentry_langgraph.config import SentryConfig, load_config
 from sentry_langgraph.errors import ConfigError
 from sentry_langgraph.judge import open_judges

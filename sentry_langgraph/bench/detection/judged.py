@@ -7,15 +7,14 @@ finds counts as the gate would count it. Runs without a label of people show its
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
 
 from sentry_langgraph import ledger
 from sentry_langgraph.bench.detection.intervals import Share
 from sentry_langgraph.bench.detection.people import PeopleScore, people
-from sentry_langgraph.bench.detection.watch import Act, Found, Watched
+from sentry_langgraph.bench.detection.watch import Act, Found, Progress, Watched
 from sentry_langgraph.config import SentryConfig
 from sentry_langgraph.decisions import Diagnose, SoftRepair
 from sentry_langgraph.judge import Judges, Usage, diagnose, drive
@@ -25,8 +24,6 @@ from sentry_langgraph.replay.catalogs import Catalogs
 from sentry_langgraph.replay.prefixes import prefixes
 from sentry_langgraph.replay.read import Format, read_runs
 from sentry_langgraph.replay.recording import Recording
-
-Progress: TypeAlias = Callable[[int, int], None]
 
 _DIRECT = "direct"
 
@@ -113,13 +110,14 @@ def judged(
 def _chosen(runs: Sequence[Watched], limit: int | None) -> list[Watched]:
     if limit is None:
         return list(runs)
-    labelled = sorted((run for run in runs if run.annotations), key=_fit)
+    labelled = sorted((run for run in runs if run.annotations), key=_unfit)
     clean = [run for run in runs if not run.annotations]
     half = limit // 2
     return [*labelled[: limit - half], *_spread(clean, half)]
 
 
-def _fit(run: Watched) -> bool:
+def _unfit(run: Watched) -> bool:
+    """Whether no label of a run fits ours directly."""
     return all(note.get("map") != _DIRECT for note in run.annotations)
 
 

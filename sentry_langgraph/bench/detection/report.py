@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import sentry_langgraph
 from sentry_langgraph.bench.detection.goals import goals
@@ -23,7 +23,7 @@ from sentry_langgraph.bench.detection.people import (
 )
 from sentry_langgraph.bench.detection.score import ALL_OF, SourceScore, score
 from sentry_langgraph.bench.detection.sweep import variants
-from sentry_langgraph.bench.detection.watch import Watched, Watcher
+from sentry_langgraph.bench.detection.watch import Progress, Watched, Watcher
 from sentry_langgraph.bench.peers import Lineup, lineup
 from sentry_langgraph.config import SentryConfig
 from sentry_langgraph.judge import Judges
@@ -57,9 +57,6 @@ NOT_SHOWN = (
     "A run that hit the step limit is a loop by its outcome; nobody has read and labelled each.",
 )
 """What the figures do not show."""
-
-Progress: TypeAlias = Callable[[int, int], None]
-"""Is told how many runs of how many have been read."""
 
 
 @dataclass(frozen=True, slots=True)

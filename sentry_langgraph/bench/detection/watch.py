@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -17,6 +17,9 @@ from sentry_langgraph.replay.catalogs import Catalogs
 from sentry_langgraph.replay.prefixes import prefixes
 from sentry_langgraph.replay.recording import Recording
 from sentry_langgraph.taxonomy import Severity
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Is told how many of how many are done."""
 
 Act: TypeAlias = Literal["advised", "held", "refused"]
 """What a finding leads to: advice, the action held, or an invalid call refused."""
